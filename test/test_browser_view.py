@@ -16,9 +16,10 @@ from edit_samples import NO_READERS  # noqa: E402
 import numpy as np  # noqa: E402
 from PIL import Image  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
+from puppet_view.bag_recording import read_recording  # noqa: E402
 from puppet_view.browser.bag_page import RecordingPage  # noqa: E402
 from puppet_view.browser.clip_page import CLIP, ClipPage  # noqa: E402
-from puppet_view.recording import person, read_recording, RecordedBody  # noqa: E402
+from puppet_view.recording import person, RecordedBody  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

@@ -19,6 +19,7 @@ SUBCOMMANDS = {
     'edit': ('puppet_edit.command_edit', 'make the motion of a clip meet constraints'),
     'enhance': ('puppet_edit.command_enhance', 'mend a captured motion by measured end-effectors'),
     'render': ('puppet_view.render.command_render', 'pictures and films of a clip or a bag'),
+    'view': ('puppet_view.browser.view_command', 'clips and bags in the browser'),
     'character': ('puppet_clips.command_character', 'make a character file, or look over one'),
 }
 # What draws before and after is handed to the commands that need it.
@@ -55,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         draws = []
         if arguments.word in DRAWS:
             draws = [getattr(import_module('puppet_clips.edit_pictures'), DRAWS[arguments.word])]
-        print(command(arguments.word).run(arguments, *draws))
+        if told := command(arguments.word).run(arguments, *draws):
+            print(told)
         return EXIT_OK
 
     return run_command(' '.join(['puppet', *asked_for]), run)

@@ -92,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     follow = words.add_parser('follow', help='measure what a robot leaves undone of motions')
     follow.add_argument('file', metavar='FILE', help='name or file of a robot')
     text = '.bvh, .amc (its .asf beside it) or .c3d; the built-in performer if there is none'
-    follow.add_argument('clips', nargs='*', metavar='CLIP', type=Path, help=text)
+    follow.add_argument(
+        'clips', nargs='*', metavar='CLIP', type=clip_arguments.clip_path, help=text
+    )
     clip_arguments.add_clip_options(follow)
 
 

@@ -17,7 +17,12 @@ BAG = '.mcap'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('clip', metavar='IN', type=Path, help='a clip, or a bag with /performer/posture')
+    add(
+        'clip',
+        metavar='IN',
+        type=clip_arguments.clip_path,
+        help='a clip, or a bag with /performer/posture',
+    )
     text = (
         '.bvh: Y up, centimetres, T-pose at rest; .npz, .csv, .pkl: joints and links; .mcap: bag'
     )

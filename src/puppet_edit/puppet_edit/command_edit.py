@@ -128,7 +128,7 @@ def _entries(entries: list[Mapping[str, Any]]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d')
+    add('clip', metavar='CLIP', type=clip_arguments.clip_path, help='.bvh, .amc or .c3d')
     add('edit', metavar='EDIT.yaml', type=Path, help='constraints and options, puppet-edit/1')
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
     add('--report', type=Path, metavar='JSON', help='errors and times by level, each constraint')

@@ -171,7 +171,12 @@ def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d: joint angles')
+    add(
+        'clip',
+        metavar='CLIP',
+        type=clip_arguments.clip_path,
+        help='.bvh, .amc or .c3d: joint angles',
+    )
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--report', type=Path, metavar='JSON', help='errors before and after')

@@ -22,11 +22,12 @@ from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.messages.cdr import encoded  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_view import bag_motion
+from puppet_view.bag_recording import read_recording  # noqa: E402
 from puppet_view.browser import view_command  # noqa: E402
 from puppet_view.browser.bag_page import RecordingPage  # noqa: E402
 from puppet_view.browser.played_page import row_direction  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
-from puppet_view.recording import frame_at, read_recording  # noqa: E402
+from puppet_view.recording import frame_at  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -45,8 +45,17 @@ class CommandParser(argparse.ArgumentParser):
             words = f'-{name[0]}', f'--{name}'
             self.add_argument(*words, action=SetLevel, nargs=0, default=False, help=text)
 
+    def format_help(self) -> str:
+        return _as_called(super().format_help())
+
     def error(self, message: str) -> NoReturn:
-        raise ConfigError(f'{message}; see {self.prog} --help')
+        raise ConfigError(f'{message}; see {_as_called(self.prog)} --help')
+
+
+def _as_called(text: str) -> str:
+    """Return a text with the command as it was called: `./puppet`, or `puppet` by pip."""
+    is_installed = os.path.basename(sys.argv[0]) == 'puppet'
+    return text.replace('./puppet', 'puppet') if is_installed else text
 
 
 def run_command(name: str, command: Callable[[], int], interrupted: str = '') -> int:

@@ -109,6 +109,13 @@ def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = F
     )
 
 
+def clip_path(text: str) -> Path:
+    """Return the path of a clip: of a sample by its name, unless there is a file of that name."""
+    path = Path(text)
+    is_sample = text in named_files.available('clips', '.bvh') and not path.exists()
+    return named_files.sample(text) if is_sample else path
+
+
 def read_clip(
     path: str | Path,
     arguments: argparse.Namespace,

@@ -30,14 +30,15 @@ EXAMPLE = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    p = CommandParser(
-        prog=NAME,
-        epilog=EXAMPLE,
-        description='Show clips and bags in a browser; edit the first of clips by dragging.',
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add, listed = parser.add_argument, clip_arguments.listed
+    add(
+        'clips',
+        nargs='+',
+        type=clip_arguments.clip_path,
+        metavar='FILE',
+        help='.bvh, .amc, .c3d, or a bag',
     )
-    add, listed = p.add_argument, clip_arguments.listed
-    add('clips', nargs='+', type=Path, metavar='FILE', help='.bvh, .amc, .c3d, or a bag')
     text = 'names or files of puppets that the performance is given to'
     add('--characters', type=listed, metavar='A,B', default=(), help=text)
     add('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
@@ -45,8 +46,17 @@ def parser() -> argparse.ArgumentParser:
     add('--write', type=Path, metavar='EDIT.yaml', help=text)
     add('--port', type=int, default=0, help='8080 or any free one if absent')
     add('--host', default=LOOPBACK, help='default %(default)s: only this machine')
-    edit_session.add_reading_arguments(p)
-    clip_arguments.add_tuning_options(p)
+    edit_session.add_reading_arguments(parser)
+    clip_arguments.add_tuning_options(parser)
+
+
+def parser() -> CommandParser:
+    p = CommandParser(
+        prog=NAME,
+        epilog=EXAMPLE,
+        description='Show clips and bags in a browser; edit the first of clips by dragging.',
+    )
+    add_arguments(p)
     return p
 
 
@@ -87,26 +97,26 @@ def _write_path(arguments: argparse.Namespace) -> Path:
     return Path(path)
 
 
-def serve(argv: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+def run(arguments: argparse.Namespace) -> str:
+    """Serve the page until Ctrl-C; return nothing more to tell."""
     for option, values in (('FILE', arguments.clips), ('--characters', arguments.characters)):
         if len(values) > MAX_CLIPS:
             raise ConfigError(f'{option}: expected at most {MAX_CLIPS}, got {len(values)}')
     if arguments.characters or any(clip_arguments.is_bag(path) for path in arguments.clips):
         recordings = open_recordings(arguments)
-        _run(arguments, lambda stage: RecordingPage(stage, recordings))
-        return EXIT_OK
+        _serve(arguments, lambda stage: RecordingPage(stage, recordings))
+        return ''
     if arguments.environment or arguments.world_scale or arguments.settings:
         raise ConfigError(
             '--environment, --world-scale, --set: expected with --characters, got without'
         )
     session, clips = open_session(arguments)
     try:
-        _run(arguments, lambda stage: ClipPage(stage, session, clips))
+        _serve(arguments, lambda stage: ClipPage(stage, session, clips))
     finally:
         if not session.is_saved and session.can_undo:
             print(f'{session.path}: not written since the last drag', file=sys.stderr)
-    return EXIT_OK
+    return ''
 
 
 def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
@@ -116,7 +126,7 @@ def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     return [read_with_puppets(path, arguments) for path in arguments.clips]
 
 
-def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPage]) -> None:
+def _serve(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPage]) -> None:
     stage = BrowserStage(arguments.host, arguments.port)
     try:
         view = page(stage)
@@ -129,7 +139,11 @@ def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPag
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_command(NAME, lambda: serve(argv))
+    def serve() -> int:
+        run(parser().parse_args(argv))
+        return EXIT_OK
+
+    return run_command(NAME, serve)
 
 
 if __name__ == '__main__':

@@ -17,8 +17,7 @@ from puppet_retarget.importance import Environment, followed
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import PERFORMER
-from puppet_view.bag_motion import read_bag_motion
-from puppet_view.recording import read_recording, RecordedBody, Recording
+from puppet_view.recording import RecordedBody, Recording
 from puppet_view.render.actors import Actor
 from puppet_view.render.scene import Capsule, SceneObject, Solid, UPRIGHT
 
@@ -40,7 +39,9 @@ class Casting:
         self._result: offline.RetargetResult | None = None
         names: tuple[str, ...] = USUAL
         if arguments.clip and clip_arguments.is_bag(arguments.clip):
-            self._recorded = recorded = read_recording(arguments.clip)
+            from puppet_view import bag_recording  # with ROS, which clips do not need
+
+            self._recorded = recorded = bag_recording.read_recording(arguments.clip)
             who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppets))
             names = tuple(name for name, found in who if found)
         self._names = arguments.characters or names
@@ -76,7 +77,9 @@ class Casting:
             return clip_arguments.procedural_clip(arguments.script)
         if self._recorded is None:
             return clip_arguments.read_clip_and_props(arguments)
-        return read_bag_motion(arguments.clip)[0]
+        from puppet_view import bag_motion  # likewise
+
+        return bag_motion.read_bag_motion(arguments.clip)[0]
 
     def _character(self, name: str) -> Character:
         return clip_arguments.find_character(name, self._arguments.world_scale)

@@ -30,7 +30,7 @@ MAX_FPS = 240.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = '.bvh, .amc or .c3d, or a bag with postures'
-    add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
+    add('clip', nargs='?', metavar='CLIP', type=clip_arguments.clip_path, help=text)
     add('-o', '--out', type=Path, metavar='PNG', help='the picture; or --video')
     add('--script', choices=tuple(SCRIPTS), help='a built-in performance instead of a clip')
     text = f'the same as --script {SHOW}'
