@@ -80,7 +80,7 @@ def test_mypy_finds_nothing():
 def test_layers_are_kept():
     """Who may import whom: the contracts of pyproject.toml."""
     pytest.importorskip('importlinter', reason='import-linter is not installed')
-    paths = os.pathsep.join(map(str, (ROOT / 'src').glob('puppet_*')))
+    paths = os.pathsep.join(map(str, (ROOT / 'src').glob('puppet*')))
     code = 'from importlinter.cli import lint_imports_command; lint_imports_command()'
     done = subprocess.run(
         [sys.executable, '-c', code, '--no-cache'],

@@ -25,7 +25,10 @@ pytestmark = pytest.mark.ros
 EXIT_S = 300.0  # a first start compiles meanwhile
 LISTEN = '0A'  # linux/include/net/tcp_states.h
 MOTION = str(ROOT / 'test' / 'goldens' / 'blubby_importance_based.mcap')
-PAGES = {'demo': ('puppet_view', 'puppet_view'), 'view': ('puppet_view', 'view_clip', MOTION)}
+PAGES = {
+    'demo': ('puppet_view', 'puppet_view'),
+    'view': ('puppet_clips', 'puppet_clip', 'view', MOTION),
+}
 
 
 def listening(pid: int) -> list[tuple[IPv4Address | IPv6Address, int]]:

@@ -52,7 +52,7 @@ enhance | puppet_clips/puppet_clip/enhance | mend a captured motion by measured 
 character | puppet_clips/puppet_clip/character | make a character: from a clip, a calibration, a robot
 layouts | benchmarks.layouts | what each sensor layout tells of a motion
 render | puppet_clips/puppet_clip/render | pictures and films of a clip or a bag
-view | puppet_view/view_clip | clips and bags in the browser: play them, drag a body
+view | puppet_clips/puppet_clip/view | clips and bags in the browser: play them, drag a body
 """)  # noqa: E501
 
 BENCHES = _commands("""
@@ -80,6 +80,7 @@ fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refu
 DEV_PROGRAMS = _commands("""
 compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
 goldens | robustness.goldens | replay the golden performance and compare it, or make goldens anew
+wheel | tools.wheel_command | build the wheel for pip, with compiled kernels
 *reference | tools.reference | write doc/reference/ and the access policy, from code and nodes
 """)  # noqa: E501
 

@@ -43,7 +43,7 @@ def load_clip(name_or_path: str | Path, asf: str | Path | None = None, **options
     --------
     >>> walk = load_clip('walk')
     >>> walk.n_frames, walk.rate_hz
-    (480, 120.0)
+    (846, 30.0)
 
     """
     names = named_files.available('clips', '.bvh')

@@ -18,10 +18,7 @@ from puppet_view.browser.bag_page import RecordingPage
 from puppet_view.browser.played_page import PERIOD_S
 from puppet_view.browser.stage import BrowserStage
 from puppet_view.recording import PUPPET, RecordedBody, Recording
-from puppet_view.render import Actor, film, View
-from puppet_view.render.actors import line_up
-from puppet_view.render.cast import objects_of
-from puppet_view.render.strip import Texts
+from puppet_view.render import Actor, film, line_up, objects_of, Texts, View
 
 PERFORMER = 'performer'
 Shown = Motion | Retargeted

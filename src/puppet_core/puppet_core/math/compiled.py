@@ -18,12 +18,13 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 import numpy as np
 from puppet_core.math.arrays import Floats
+from puppet_core.math.kernel_cache import KernelCache
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
 
 Function = TypeVar('Function', bound=Callable[..., object])
-_OPTIONS: dict[str, Any] = {'cache': True, 'error_model': 'numpy', '_nrt': False}
+_OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'no_cfunc_wrapper': True, '_nrt': False}
 
 Named = TypeVar('Named', bound=tuple)
 
@@ -31,12 +32,18 @@ _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bo
 
 
 def kernel(function: Function) -> 'Dispatcher[Function]':
-    return njit(**_OPTIONS)(function)
+    return _cached(njit(**_OPTIONS)(function))
 
 
 def array_kernel(function: Function) -> 'Dispatcher[Function]':
     """Compile what makes arrays, for numpy's linear algebra; `kernel`s may call it."""
-    return njit(**_OPTIONS | {'_nrt': True})(function)
+    return _cached(njit(**_OPTIONS | {'_nrt': True})(function))
+
+
+def _cached(dispatcher: 'Dispatcher[Function]') -> 'Dispatcher[Function]':
+    # as `cache=True` sets numba's own
+    dispatcher._cache = KernelCache(dispatcher.py_func)  # type: ignore[attr-defined]
+    return dispatcher
 
 
 def on_first_compilation(act: Callable[[], None]) -> None:
