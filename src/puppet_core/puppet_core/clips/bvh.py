@@ -8,7 +8,7 @@ of CHANNELS. Written: Y up, centimetres, T-pose at rest, joints named as our seg
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 import re
@@ -39,6 +39,8 @@ _SHORTEST_FRAME_S = 1e-4  # 10 kHz: ten times the fastest motion capture
 _LONGEST_FRAME_S = 10.0
 _RATE_HINT = 'or give the rate, --rate-hz'
 _RATE_ROUNDING = 2e-5  # relative; frame times have at least five digits
+_FAR = 0.5  # of the body's reach: who travels so far turns some joint by more than 6 degrees
+_RADIANS = 'angles read as radians: none exceeds 6.28 though the root travels far'
 _KEYWORDS = 'ROOT, JOINT, End Site, OFFSET, CHANNELS, } or MOTION'
 _MOTION_LINE = re.compile(r'^[ \t]*MOTION\b', re.MULTILINE | re.IGNORECASE)
 _FRAMES = re.compile(r'\s*Frames[ \t]*:[ \t]*(\S*)', re.IGNORECASE)
@@ -231,7 +233,35 @@ def read_bvh(
         whole = round(rate_hz)  # if the rounded frame time means one, as 0.00833333 s does
         if whole and abs(rate_hz - whole) < _RATE_ROUNDING * whole:
             rate_hz = float(whole)
-    return _assemble(path, joints, values, rate_hz, unit_m)
+    notes: tuple[str, ...] = ()
+    if _is_in_radians(joints, values):
+        values, notes = _in_degrees(joints, values), (_RADIANS,)
+    return replace(_assemble(path, joints, values, rate_hz, unit_m), notes=notes)
+
+
+def _columns(joints: list[BvhJoint], kind: str) -> list[int]:
+    kinds = [channel for joint in joints for channel, _ in joint.channels or ()]
+    return [i for i, found in enumerate(kinds) if found == kind]
+
+
+def _is_in_radians(joints: list[BvhJoint], values: Floats) -> bool:
+    """Return whether no angle exceeds a turn in radians though the root travels far."""
+    places = [i for i in _columns(joints, 'position') if i < len(joints[0].channels or ())]
+    angles = values[:, _columns(joints, 'rotation')]
+    if len(places) != 3 or not angles.size or np.abs(angles).max() > 2.0 * np.pi:
+        return False
+    reach = np.zeros(len(joints))  # along the bones from the root
+    for i, joint in enumerate(joints):
+        if joint.parent >= 0:
+            reach[i] = reach[joint.parent] + np.linalg.norm(joint.offset)
+    travelled = np.linalg.norm(values[:, places] - values[0, places], axis=1).max()
+    return bool(travelled > _FAR * reach.max() and np.any(angles))
+
+
+def _in_degrees(joints: list[BvhJoint], values: Floats) -> Floats:
+    values, turns = values.copy(), _columns(joints, 'rotation')
+    values[:, turns] = np.degrees(values[:, turns])
+    return values
 
 
 def _line_at(text: str, position: int) -> int:

@@ -4,11 +4,12 @@
 
 from clip_samples import assert_same_motion, pure_angles_deg, SMALL_BVH, wave_motion
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.clips.bvh import read_bvh, write_bvh
-from puppet_core.clips.load import load_clip
+from puppet_core.clips.load import load_clip, read_clip
 from puppet_core.io import InputFileError
 import pytest
 from scipy.spatial.transform import Rotation
@@ -245,3 +246,20 @@ def test_angles_do_not_jump(tmp_path, adult_character):
     values = np.array([row.split() for row in body.strip().split('\n')], dtype=float)
     # 1.43 degrees a frame; near its lock a triple may run faster, but never jumps by half a turn.
     assert np.abs(np.diff(values, axis=0)).max() < 60.0
+
+
+def test_angles_in_radians_are_read_as_such_and_told(tmp_path):
+    """A root that travels with joints within six degrees is no walk: its angles are radians."""
+    degrees = read_clip(named_files.sample('walk'))
+    head, _, rows = named_files.sample('walk').read_text().partition('Frame Time:')
+    time, *lines = rows.strip().splitlines()
+    values = np.array([line.split() for line in lines], dtype=float)
+    values[:, 3:] = np.radians((values[:, 3:] + 180.0) % 360.0 - 180.0)
+    path = tmp_path / 'radians.bvh'
+    text = '\n'.join(' '.join(f'{v:.6f}' for v in row) for row in values)
+    path.write_text(f'{head}Frame Time:{time}\n{text}\n')
+    radians = read_clip(path)
+    assert any('radians' in note for note in radians.notes)
+    assert not any('radians' in note for note in degrees.notes)
+    away = radians.motion.end_effectors - degrees.motion.end_effectors
+    assert np.abs(away).max() < 1e-3
