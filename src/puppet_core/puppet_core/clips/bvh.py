@@ -228,14 +228,16 @@ def read_bvh(
     n_frames, frame_time_s, body = _read_head(path, text, motion.end(), rate_hz is None)
     n_channels = sum(len(joint.channels or ()) for joint in joints)
     values = _read_values(path, text, body, n_frames, n_channels)
+    notes: tuple[str, ...] = ()
+    if len(values) != n_frames:
+        notes += (f'{len(values)} frames, where the file says {n_frames}',)
     if rate_hz is None:
         rate_hz = 1.0 / frame_time_s
         whole = round(rate_hz)  # if the rounded frame time means one, as 0.00833333 s does
         if whole and abs(rate_hz - whole) < _RATE_ROUNDING * whole:
             rate_hz = float(whole)
-    notes: tuple[str, ...] = ()
     if _is_in_radians(joints, values):
-        values, notes = _in_degrees(joints, values), (_RADIANS,)
+        values, notes = _in_degrees(joints, values), (*notes, _RADIANS)
     return replace(_assemble(path, joints, values, rate_hz, unit_m), notes=notes)
 
 
@@ -294,12 +296,16 @@ def _read_head(path: Path, text: str, start: int, is_time_needed: bool) -> tuple
 
 
 def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: int) -> Floats:
-    """Return all channel values, shape (n_frames, n_channels)."""
+    """Return all channel values, a frame a row; one frame more or less than promised is taken."""
     first = _line_at(text, body)
     rows = ((first + i, row.split()) for i, row in enumerate(text[body:].split('\n')))
     lines = [(line, words) for line, words in rows if words]
     # Compared before anything is allocated: the promised count may be absurd.
-    if sum(len(words) for _, words in lines) != n_frames * n_channels:
+    n_values = sum(len(words) for _, words in lines)
+    is_by_line = all(len(words) == n_channels for _, words in lines)
+    if is_by_line and lines and n_values // n_channels in (n_frames - 1, n_frames + 1):
+        n_frames = n_values // n_channels
+    if n_values != n_frames * n_channels:
         raise _count_error(path, lines or [(first, [])], n_frames, n_channels)
     values = parse_floats([word for _, words in lines for word in words])
     if values is None:

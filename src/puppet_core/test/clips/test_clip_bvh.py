@@ -137,11 +137,11 @@ def test_joints_without_channels_stand_still(read):
         ('Frames: 3', 'Frames: 0', ":17: Frames: expected a frame count >= 1, got '0'"),
         ('Frames: 3', f'Frames: {10**12}', f'expected {10**12} frames of 8 values, got 3 frames'),
         ('Frames: 3', 'Frames: ' + '9' * 6000, ':17: Frames: expected a frame count'),
-        ('Frames: 3', 'Frames: 2', ':21: Frames: expected 2 frames of 8 values, got 3 frames'),
+        ('Frames: 3', 'Frames: 1', ':21: Frames: expected 1 frames of 8 values, got 3 frames'),
         ('Frame Time: 0.01\n', '', "expected 'Frame Time: <s>', got something else"),
         ('Time: 0.01', 'Time: 0', ":18: Frame Time: expected seconds in .*, got '0'"),
         ('0 0 0 0 0\n7', '0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 7'),
-        ('7 8 9 0 0 90 0 0\n', '', ':20: Frames: .* got 2 frames; the motion block is cut off'),
+        ('Frames: 3', 'Frames: 5', ':21: Frames: .* got 3 frames; the motion block is cut off'),
         ('7 8 9 0 0 90 0 0\n', '7 8', ':21: MOTION: expected 8 channel values, got 2'),
         ('4 5 6', '4 x 6', ":20: value 2: expected a finite number, got 'x'"),
     ],
@@ -263,3 +263,18 @@ def test_angles_in_radians_are_read_as_such_and_told(tmp_path):
     assert not any('radians' in note for note in degrees.notes)
     away = radians.motion.end_effectors - degrees.motion.end_effectors
     assert np.abs(away).max() < 1e-3
+
+
+@pytest.mark.parametrize('claimed', [2, 4])
+def test_one_frame_more_or_less_than_promised_is_read_and_told(read, claimed):
+    whole = read(SMALL_BVH)
+    clip = read(SMALL_BVH.replace('Frames: 3', f'Frames: {claimed}'))
+    np.testing.assert_array_equal(clip.rotations, whole.rotations)
+    assert clip.notes == (f'3 frames, where the file says {claimed}',)
+
+
+def test_names_in_another_encoding_stay_distinct(tmp_path):
+    names = ('左臂', '右臂')
+    text = SMALL_BVH.replace('base', names[0]).replace('arm', names[1])
+    (tmp_path / 'gbk.bvh').write_bytes(text.encode('gbk'))
+    assert len(set(read_bvh(tmp_path / 'gbk.bvh').joint_names)) == 3
