@@ -255,7 +255,7 @@ def _is_in_radians(joints: list[BvhJoint], values: Floats) -> bool:
     reach = np.zeros(len(joints))  # along the bones from the root
     for i, joint in enumerate(joints):
         if joint.parent >= 0:
-            reach[i] = reach[joint.parent] + np.linalg.norm(joint.offset)
+            reach[i] = reach[joint.parent] + np.linalg.norm(joint.offset or [0.0])
     travelled = np.linalg.norm(values[:, places] - values[0, places], axis=1).max()
     return bool(travelled > _FAR * reach.max() and np.any(angles))
 
