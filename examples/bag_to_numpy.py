@@ -53,7 +53,7 @@ def main(bag: str, topic: str = '/joint_states', output: str = 'bag.npz') -> Non
         sys.exit(f'{bag}: expected a bag, got {error}')
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     same = {k: v for k, v in columns.items() if len({np.shape(x) for x in v}) == 1}
-    arrays = {name: np.array(values) for name, values in same.items()}
+    arrays: dict[str, Any] = {name: np.array(values) for name, values in same.items()}
     np.savez(output, **arrays)
     for name, values in arrays.items():
         print(f'{name:24} {values.dtype!s:8} {values.shape}')

@@ -26,8 +26,9 @@ class CopyAngles:
 
     def __init__(self, character: puppet.Character, performer_leg_length: float) -> None:
         self.body, self.scale = character.skeleton, character.scale_for(performer_leg_length)
-        shapes: list[Any] = [3, (16, 4), (16, 4), (16, 3), (8, 3), 3, 4, 4, 8]
-        self.output = SolverOutput(*map(np.zeros, shapes), 0, True)
+        pose = np.zeros(3), np.zeros((16, 4)), np.zeros((16, 4)), np.zeros((16, 3))
+        figures = np.zeros((8, 3)), np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(8)
+        self.output = SolverOutput(*pose, *figures, body_iterations=0, reachable=True)
 
     def solve(
         self, root: Any, hips: Any, rotations: Any, rows: Any, dt: float, *others: Any
