@@ -84,8 +84,8 @@ print(json.dumps([warm, kernels()]))
 
 def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     """No frame pays for compilation."""
-    config = repository / 'config'
-    files = [str(config / 'characters'), str(config / 'environments' / 'carry.yaml')]
+    data = repository / 'data'
+    files = [str(data / 'characters'), str(data / 'environments' / 'carry.yaml')]
     words = [sys.executable, '-c', LIVE_RUN, *files]
     result = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
-from motion_samples import ADULT, CONFIG, estimator_of, LAYOUT, walk_and_clap
+from motion_samples import ADULT, estimator_of, LAYOUT, walk_and_clap
 import numpy as np
 from puppet_core import named_files
 from puppet_core.body.character import load_character
@@ -480,7 +480,7 @@ class Played(NamedTuple):
 
 
 def _layout(name):
-    return load_layout(CONFIG / f'layouts/{name}.yaml')
+    return load_layout(named_files.layout_file(name))
 
 
 def _play(motion, layout, lost, skeleton, calibration=None, says_back=False):

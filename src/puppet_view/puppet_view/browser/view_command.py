@@ -23,11 +23,7 @@ from puppet_view.recording import read_with_puppets, RecordedBody, Recording
 NAME = 'puppet view'
 MAX_CLIPS = 8
 COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
-EXAMPLE = (
-    'examples: ./puppet view walk.bvh --write reach.yaml\n'
-    '          ./puppet view session.mcap\n'
-    '          ./puppet view walk.bvh --characters sally,blubby'
-)
+EXAMPLE = 'example: ./puppet view walk.bvh --characters sally,blubby'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -28,8 +28,8 @@ def camera():
 
 @pytest.fixture(scope='module')
 def adult():
-    config = Path(__file__).resolve().parents[4] / 'config'
-    return load_character(config / 'characters' / 'performer.yaml')
+    data = Path(__file__).resolve().parents[4] / 'data'
+    return load_character(data / 'characters' / 'performer.yaml')
 
 
 def _ball(place, radius, colour):
