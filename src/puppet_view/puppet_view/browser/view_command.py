@@ -39,13 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='.bvh, .amc, .c3d, or a bag',
     )
-    text = 'names or files of puppets that the performance is given to'
+    text = 'puppets to retarget the performance to, names or files'
     add('--characters', type=listed, metavar='A,B', default=(), help=text)
-    add('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
-    text = 'what the button writes; default: --edit, or CLIP_edit.yaml in this folder'
+    add('--edit', type=Path, metavar='EDIT.yaml', help='edit file to continue')
+    text = 'file that the button writes; default: that of --edit, or CLIP_edit.yaml in this folder'
     add('--write', type=Path, metavar='EDIT.yaml', help=text)
-    add('--port', type=int, default=0, help='8080 or any free one if absent')
-    add('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    add('--port', type=int, default=0, help='default: 8080, or any free port')
+    add(
+        '--host',
+        default=LOOPBACK,
+        help='address to listen on; default %(default)s: only this machine',
+    )
     edit_session.add_reading_arguments(parser)
     clip_arguments.add_tuning_options(parser)
 
@@ -54,7 +58,7 @@ def parser() -> CommandParser:
     p = CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
-        description='Show clips and bags in a browser; edit the first of clips by dragging.',
+        description='Show clips and bags in a browser; edit the first clip by dragging.',
     )
     add_arguments(p)
     return p
