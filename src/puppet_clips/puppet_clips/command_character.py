@@ -148,7 +148,7 @@ def _made(arguments: argparse.Namespace) -> tuple[Character, tuple[str, ...]]:
         made = character_from_urdf(arguments.from_urdf, chosen)
         return made.character, made.notes
     if arguments.map is not None:
-        raise ConfigError('--map: expected with --from-urdf, got it without')
+        raise ConfigError('--map: expected --from-urdf with it, got none')
     if arguments.from_clip is not None:
         path = arguments.from_clip
         skeleton = clip_arguments.read_clip(path, arguments, arguments.asf).skeleton

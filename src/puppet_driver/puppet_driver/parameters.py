@@ -156,7 +156,8 @@ class DriverConfig:
     tf_prefix: str = tf_prefix()
     pose_array: str = pose_array_mode()
     autostart: bool = fixed(
-        True, description='Whether to activate at once; false: wait for a lifecycle manager.'
+        True,
+        description='Whether to configure and activate at once; false: a lifecycle manager does.',
     )
 
     def __post_init__(self) -> None:

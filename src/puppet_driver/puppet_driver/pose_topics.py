@@ -66,7 +66,7 @@ def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPl
         if index in plan.rows:
             other = sensors[plan.rows[index]]
             raise ConfigError(
-                f'topics: expected another source for each sensor, got {word} for {other} and '
+                f'topics: expected a different source for each sensor, got {word} for {other} and '
                 f'{sensors[row]}'
             )
         plan.rows[index] = row

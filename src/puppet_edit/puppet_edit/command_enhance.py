@@ -165,7 +165,7 @@ def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
         got = f'a median distance of {np.median(apart):.2f} m'
         raise ConfigError(f'--targets: expected {wanted}, got {got}')
     if apart.max() < 1e-6:
-        wanted = 'positions that differ from those of the angles'
+        wanted = 'positions that differ from those given by the angles'
         raise ConfigError(f'--targets: expected {wanted}, got the same')
 
 

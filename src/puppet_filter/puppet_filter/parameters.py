@@ -102,8 +102,8 @@ class PoseFilterConfig:
         '-',
         1,
         1000,
-        'Number of consecutive, mutually consistent outliers that count as a true jump; 1 lets '
-        'every outlier through.',
+        'Number of consecutive, mutually consistent outliers that count as a true jump, which is '
+        'followed with a delay of one sample less; 1 lets every outlier through.',
     )
     gate_jump_speed_m_s: float = _positive(
         FASTEST_M_S,

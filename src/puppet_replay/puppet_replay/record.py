@@ -166,7 +166,7 @@ class RecordNode(Node):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
             if self._subscribe(i, offers):
                 self._last.pop(source.topic, None)
-                news = 'a publisher came that offers less or other things; asked for again'
+                news = 'a publisher with other QoS appeared; subscribed again'
                 self._log(f'{source.topic}: {news}')
 
     def _subscribe(self, number: int, offers: Collection[TopicEndpointInfo]) -> bool:
@@ -301,7 +301,9 @@ def run(arguments: Sequence[str]) -> int:
                 rclpy.try_shutdown()
     except OSError as err:
         reason = err.strerror or str(err)
-        raise OSError(f'{options.output}: {reason}; what was written before can be read') from err
+        raise OSError(
+            f'{options.output}: {reason}; the messages written before can be read'
+        ) from err
     return _report(node, options)
 
 

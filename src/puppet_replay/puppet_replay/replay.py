@@ -238,7 +238,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output, 'output')
     bag, output = options.bag.resolve(), options.output.resolve()
     if options.bag.exists() and (output == bag or bag in output.parents):
-        raise ConfigError(f'output: expected another place than the bag, got {options.output}')
+        raise ConfigError(f'output: expected a path other than the bag, got {options.output}')
     started = time.perf_counter()
     short = {name: getattr(options, name) for name in SHORT}
     with BagReader(options.bag) as reader:

@@ -102,7 +102,9 @@ def _check(arguments: argparse.Namespace) -> None:
     if not 0.0 <= arguments.timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f'--timeout: expected 0 .. {MAX_TIMEOUT_S:g}, got {arguments.timeout:g}')
     if arguments.memory_gib is not None and arguments.dask:
-        raise ConfigError('--memory-gib: expected no --dask, whose workers have their own')
+        raise ConfigError(
+            '--memory-gib: expected no --dask with it, as its workers set their own limit'
+        )
     if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
         raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
     if arguments.summary:

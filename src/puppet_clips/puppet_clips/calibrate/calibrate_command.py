@@ -108,7 +108,9 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if options.origin == BAG and options.file is None:
         raise ConfigError('--from bag: expected the path of a bag, got none')
     if options.rezero and (options.output is None or options.write_character is not None):
-        raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
+        raise ConfigError(
+            '--rezero: expected --output, the calibration to change, and no --write-character'
+        )
     performer = load_character(named_files.character_file(options.performer))
     layout = load_layout(named_files.layout_file(options.layout))
     if options.seed < 0:

@@ -81,7 +81,7 @@ class SurfaceNode(CalibrationNode):
         self._postures += 1
         if record.body != self._body:
             self.error = ConfigError(
-                f'--performer: expected {record.body!r}, whose posture comes, got {self._body!r}'
+                f'--performer: expected {record.body!r}, as the posture says, got {self._body!r}'
             )
         self._on_pair(self._join.push_right(record.stamp_ns, record))
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(
         'puppet calibrate',
         lambda: run(parser().parse_args(remove_ros_args(arguments)), arguments),
-        'what is complete is saved; the same command goes on',
+        'completed outputs are saved; run the same command again to continue',
     )
 
 
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if not segments and set(options.segments) - set(kept):
         raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')
     if not segments:
-        print(f'{options.output} has them all; what is to be touched again must go from it')
+        print(f'{options.output} has them all; remove from it the points to touch again')
         return EXIT_OK
     tip = np.array(options.tip)
     node = SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)

@@ -200,7 +200,7 @@ def require_other_files(
             continue
         other = taken.setdefault(path.resolve(), name)
         if other != name:
-            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+            raise ConfigError(f'{name}: expected a file other than {other}, got {str(path)!r}')
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -23,11 +23,7 @@ from puppet_view.recording import read_with_puppets, RecordedBody, Recording
 NAME = 'puppet view'
 MAX_CLIPS = 8
 COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
-EXAMPLE = (
-    'examples: ./puppet view walk.bvh --write reach.yaml\n'
-    '          ./puppet view session.mcap\n'
-    '          ./puppet view walk.bvh --characters sally,blubby'
-)
+EXAMPLE = 'example: ./puppet view walk.bvh --characters sally,blubby'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +108,7 @@ def run(arguments: argparse.Namespace) -> str:
         return ''
     if arguments.environment or arguments.world_scale or arguments.settings:
         raise ConfigError(
-            '--environment, --world-scale, --set: expected with --characters, got without'
+            '--environment, --world-scale, --set: expected --characters with these, got none'
         )
     session, clips = open_session(arguments)
     try:
@@ -126,7 +122,9 @@ def run(arguments: argparse.Namespace) -> str:
 def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """Return what a command line asks to view, or raise PuppetError."""
     if arguments.edit or arguments.write:
-        raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
+        raise ConfigError(
+            '--edit, --write: expected clips and no --characters, got a bag or --characters'
+        )
     return [read_with_puppets(path, arguments) for path in arguments.clips]
 
 

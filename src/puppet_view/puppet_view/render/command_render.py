@@ -96,11 +96,11 @@ def settle(arguments: argparse.Namespace) -> None:
     if (arguments.clip is None) == (arguments.script is None):
         raise ConfigError('CLIP: expected a clip or --script, got both or neither')
     if arguments.props and (arguments.script or clip_arguments.is_bag(arguments.clip)):
-        raise ConfigError('--props: expected with a clip, got it with what has its own')
+        raise ConfigError('--props: expected a clip with it, got a bag or a built-in performance')
     is_film = arguments.video is not None
     if (arguments.out is None) != is_film:
         got = 'both' if is_film else 'neither'
-        raise ConfigError(f'--out: expected it or --video, got {got}')
+        raise ConfigError(f'--out: expected either --out or --video, got {got}')
     arguments.out = arguments.video or arguments.out
     _check_numbers(arguments)
     if is_film:
