@@ -132,7 +132,19 @@ def parse_urdf(path: Path, text: str) -> UrdfRobot:
     joints = [_read_joint(part) for part in _named(top, 'joint')]
     root, ordered = _ordered(top, links, joints)
     name = top.xml.values.get('name') or path.stem
-    return UrdfRobot(path, text, name, root, links, ordered)
+    return _without_world(UrdfRobot(path, text, name, root, links, ordered))
+
+
+def _without_world(robot: UrdfRobot) -> UrdfRobot:
+    """Return a robot without an empty link away from it to which it is fixed: a `world`."""
+    below = [joint for joint in robot.joints if joint.parent == robot.root]
+    if len(below) != 1 or below[0].kind != 'fixed' or robot.links[robot.root].shapes:
+        return robot
+    if np.allclose(below[0].pose[:3, 3], 0.0):  # perhaps turned on purpose
+        return robot
+    links = {name: link for name, link in robot.links.items() if name != robot.root}
+    joints = tuple(joint for joint in robot.joints if joint is not below[0])
+    return _without_world(robot._replace(root=below[0].child, links=links, joints=joints))
 
 
 class _Element:

@@ -8,7 +8,7 @@ of CHANNELS. Written: Y up, centimetres, T-pose at rest, joints named as our seg
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 import re
@@ -39,6 +39,8 @@ _SHORTEST_FRAME_S = 1e-4  # 10 kHz: ten times the fastest motion capture
 _LONGEST_FRAME_S = 10.0
 _RATE_HINT = 'or give the rate, --rate-hz'
 _RATE_ROUNDING = 2e-5  # relative; frame times have at least five digits
+_FAR = 0.5  # of the body's reach: who travels so far turns some joint by more than 6 degrees
+_RADIANS = 'angles read as radians: none exceeds 6.28 though the root travels far'
 _KEYWORDS = 'ROOT, JOINT, End Site, OFFSET, CHANNELS, } or MOTION'
 _MOTION_LINE = re.compile(r'^[ \t]*MOTION\b', re.MULTILINE | re.IGNORECASE)
 _FRAMES = re.compile(r'\s*Frames[ \t]*:[ \t]*(\S*)', re.IGNORECASE)
@@ -226,12 +228,42 @@ def read_bvh(
     n_frames, frame_time_s, body = _read_head(path, text, motion.end(), rate_hz is None)
     n_channels = sum(len(joint.channels or ()) for joint in joints)
     values = _read_values(path, text, body, n_frames, n_channels)
+    notes: tuple[str, ...] = ()
+    if len(values) != n_frames:
+        notes += (f'{len(values)} frames, where the file says {n_frames}',)
     if rate_hz is None:
         rate_hz = 1.0 / frame_time_s
         whole = round(rate_hz)  # if the rounded frame time means one, as 0.00833333 s does
         if whole and abs(rate_hz - whole) < _RATE_ROUNDING * whole:
             rate_hz = float(whole)
-    return _assemble(path, joints, values, rate_hz, unit_m)
+    if _is_in_radians(joints, values):
+        values, notes = _in_degrees(joints, values), (*notes, _RADIANS)
+    return replace(_assemble(path, joints, values, rate_hz, unit_m), notes=notes)
+
+
+def _columns(joints: list[BvhJoint], kind: str) -> list[int]:
+    kinds = [channel for joint in joints for channel, _ in joint.channels or ()]
+    return [i for i, found in enumerate(kinds) if found == kind]
+
+
+def _is_in_radians(joints: list[BvhJoint], values: Floats) -> bool:
+    """Return whether no angle exceeds a turn in radians though the root travels far."""
+    places = [i for i in _columns(joints, 'position') if i < len(joints[0].channels or ())]
+    angles = values[:, _columns(joints, 'rotation')]
+    if len(places) != 3 or not angles.size or np.abs(angles).max() > 2.0 * np.pi:
+        return False
+    reach = np.zeros(len(joints))  # along the bones from the root
+    for i, joint in enumerate(joints):
+        if joint.parent >= 0:
+            reach[i] = reach[joint.parent] + np.linalg.norm(joint.offset)
+    travelled = np.linalg.norm(values[:, places] - values[0, places], axis=1).max()
+    return bool(travelled > _FAR * reach.max() and np.any(angles))
+
+
+def _in_degrees(joints: list[BvhJoint], values: Floats) -> Floats:
+    values, turns = values.copy(), _columns(joints, 'rotation')
+    values[:, turns] = np.degrees(values[:, turns])
+    return values
 
 
 def _line_at(text: str, position: int) -> int:
@@ -264,12 +296,16 @@ def _read_head(path: Path, text: str, start: int, is_time_needed: bool) -> tuple
 
 
 def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: int) -> Floats:
-    """Return all channel values, shape (n_frames, n_channels)."""
+    """Return all channel values, a frame a row; one frame more or less than promised is taken."""
     first = _line_at(text, body)
     rows = ((first + i, row.split()) for i, row in enumerate(text[body:].split('\n')))
     lines = [(line, words) for line, words in rows if words]
     # Compared before anything is allocated: the promised count may be absurd.
-    if sum(len(words) for _, words in lines) != n_frames * n_channels:
+    n_values = sum(len(words) for _, words in lines)
+    is_by_line = all(len(words) == n_channels for _, words in lines)
+    if is_by_line and lines and n_values // n_channels in (n_frames - 1, n_frames + 1):
+        n_frames = n_values // n_channels
+    if n_values != n_frames * n_channels:
         raise _count_error(path, lines or [(first, [])], n_frames, n_channels)
     values = parse_floats([word for _, words in lines for word in words])
     if values is None:

@@ -122,7 +122,8 @@ def read_text(path: Path, kind: str) -> str:
     for other, usual in ((b'\x1a', b' '), (b'\r\n', b'\n'), (b'\r', b'\n')):
         if other in data:  # looking takes a tenth of replacing
             data = data.replace(other, usual)
-    return data.decode('utf-8-sig', errors='replace')
+    # bytes of another encoding stay what they are, so names in it stay distinct
+    return data.decode('utf-8-sig', errors='backslashreplace')
 
 
 def parse_float(word: str) -> float | None:

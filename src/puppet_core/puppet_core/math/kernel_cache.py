@@ -74,9 +74,12 @@ class KernelCache(caching.FunctionCache):
             self._shipped = _Shipped(py_func)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        # without FunctionCache's refresh of the context: what is loaded is linked already
         found = self._shipped and self._shipped._load_overload(sig, target_context)
-        return found or super().load_overload(sig, target_context)
+        found = found or self._load_overload(sig, target_context)
+        if found is None:
+            # numba's registries of functions: half a second that what is linked does not need
+            target_context.refresh()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self._shipped and SHIP in os.environ:

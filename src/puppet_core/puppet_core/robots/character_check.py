@@ -202,6 +202,14 @@ def _robot(character: Character, robot: Robot) -> Iterator[str]:
             yield f'robot: no joint turns the {name}, it is rigid'
     if not robot.joints_of(1) and not robot.joints_of(2):
         yield 'robot: no joint turns the trunk, it is rigid'
+    ends = np.maximum(np.abs(robot.lower), np.abs(robot.upper))
+    wide = np.flatnonzero(np.isfinite(ends) & (ends > 2.0 * math.pi))
+    if len(wide):
+        first, count = wide[0], len(wide)
+        yield (
+            f'robot: limits of {count} joints look like degrees: {robot.names[first]} turns up to '
+            f'{ends[first]:g} rad'
+        )
 
 
 def _description(robot: Robot) -> Iterator[str]:

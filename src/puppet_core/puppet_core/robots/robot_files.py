@@ -87,6 +87,8 @@ def _as_urdf(path: Path, text: str) -> str:
         wanted = f'the package {package}, which reads this file'
         hint = how_to_install('robots', package)
         raise InputFileError(path, wanted, f'no {err.name}', hint=hint) from err
+    except InputFileError:
+        raise
     except Exception as err:  # whatever the package raises
         raise InputFileError(path, what, str(err)[:MOST_WORDS]) from err
 
@@ -149,7 +151,11 @@ def _hulled(link: UrdfLink, hulls: Mapping[str, Vec3s]) -> UrdfLink:
 def _from_mjcf(path: Path) -> str:
     import mujoco
 
-    spec: Any = mujoco.MjSpec.from_file(str(path))
+    if path.suffix == '.xml':
+        spec: Any = mujoco.MjSpec.from_file(str(path))
+    else:  # whose content MuJoCo knows by the suffix only
+        spec = mujoco.MjSpec.from_string(read_utf8(path, MAX_BYTES))
+        spec.modelfiledir = str(path.resolve().parent)
     model: Any = spec.compile()
     top = int(np.argmax(np.bincount(model.body_rootid[1:])))
     names = [model.body(i).name or f'body_{i}' for i in range(model.nbody)]
@@ -161,6 +167,9 @@ def _from_mjcf(path: Path) -> str:
         pose = _pose(model.body_pos[body], model.body_quat[body])
         for i in np.flatnonzero(model.jnt_bodyid == body) if body != top else ():
             name, kind = model.joint(i).name, _KINDS.get(model.jnt_type[i], 'fixed')
+            if model.jnt_type[i] == mujoco.mjtJoint.mjJNT_BALL:
+                hint = 'three hinges in one place are the same'
+                raise InputFileError(path, 'hinges', 'a ball joint', field=name, hint=hint)
             more = f'<axis xyz="{_row(model.jnt_axis[i])}"/>'
             if kind == 'continuous' and model.jnt_limited[i]:
                 kind, (low, high) = 'revolute', model.jnt_range[i]

@@ -4,11 +4,12 @@
 
 from clip_samples import assert_same_motion, pure_angles_deg, SMALL_BVH, wave_motion
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.clips.bvh import read_bvh, write_bvh
-from puppet_core.clips.load import load_clip
+from puppet_core.clips.load import load_clip, read_clip
 from puppet_core.io import InputFileError
 import pytest
 from scipy.spatial.transform import Rotation
@@ -136,11 +137,11 @@ def test_joints_without_channels_stand_still(read):
         ('Frames: 3', 'Frames: 0', ":17: Frames: expected a frame count >= 1, got '0'"),
         ('Frames: 3', f'Frames: {10**12}', f'expected {10**12} frames of 8 values, got 3 frames'),
         ('Frames: 3', 'Frames: ' + '9' * 6000, ':17: Frames: expected a frame count'),
-        ('Frames: 3', 'Frames: 2', ':21: Frames: expected 2 frames of 8 values, got 3 frames'),
+        ('Frames: 3', 'Frames: 1', ':21: Frames: expected 1 frames of 8 values, got 3 frames'),
         ('Frame Time: 0.01\n', '', "expected 'Frame Time: <s>', got something else"),
         ('Time: 0.01', 'Time: 0', ":18: Frame Time: expected seconds in .*, got '0'"),
         ('0 0 0 0 0\n7', '0 0 0 0\n7', ':20: MOTION: expected 8 channel values, got 7'),
-        ('7 8 9 0 0 90 0 0\n', '', ':20: Frames: .* got 2 frames; the motion block is cut off'),
+        ('Frames: 3', 'Frames: 5', ':21: Frames: .* got 3 frames; the motion block is cut off'),
         ('7 8 9 0 0 90 0 0\n', '7 8', ':21: MOTION: expected 8 channel values, got 2'),
         ('4 5 6', '4 x 6', ":20: value 2: expected a finite number, got 'x'"),
     ],
@@ -245,3 +246,35 @@ def test_angles_do_not_jump(tmp_path, adult_character):
     values = np.array([row.split() for row in body.strip().split('\n')], dtype=float)
     # 1.43 degrees a frame; near its lock a triple may run faster, but never jumps by half a turn.
     assert np.abs(np.diff(values, axis=0)).max() < 60.0
+
+
+def test_angles_in_radians_are_read_as_such_and_told(tmp_path):
+    """A root that travels with joints within six degrees is no walk: its angles are radians."""
+    degrees = read_clip(named_files.sample('walk'))
+    head, _, rows = named_files.sample('walk').read_text().partition('Frame Time:')
+    time, *lines = rows.strip().splitlines()
+    values = np.array([line.split() for line in lines], dtype=float)
+    values[:, 3:] = np.radians((values[:, 3:] + 180.0) % 360.0 - 180.0)
+    path = tmp_path / 'radians.bvh'
+    text = '\n'.join(' '.join(f'{v:.6f}' for v in row) for row in values)
+    path.write_text(f'{head}Frame Time:{time}\n{text}\n')
+    radians = read_clip(path)
+    assert any('radians' in note for note in radians.notes)
+    assert not any('radians' in note for note in degrees.notes)
+    away = radians.motion.end_effectors - degrees.motion.end_effectors
+    assert np.abs(away).max() < 1e-3
+
+
+@pytest.mark.parametrize('claimed', [2, 4])
+def test_one_frame_more_or_less_than_promised_is_read_and_told(read, claimed):
+    whole = read(SMALL_BVH)
+    clip = read(SMALL_BVH.replace('Frames: 3', f'Frames: {claimed}'))
+    np.testing.assert_array_equal(clip.rotations, whole.rotations)
+    assert clip.notes == (f'3 frames, where the file says {claimed}',)
+
+
+def test_names_in_another_encoding_stay_distinct(tmp_path):
+    names = ('左臂', '右臂')
+    text = SMALL_BVH.replace('base', names[0]).replace('arm', names[1])
+    (tmp_path / 'gbk.bvh').write_bytes(text.encode('gbk'))
+    assert len(set(read_bvh(tmp_path / 'gbk.bvh').joint_names)) == 3

@@ -9,6 +9,7 @@ from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.smpl import PARENTS
 from puppet_core.io import InputFileError
 import pytest
+from scipy.spatial.transform import Rotation
 
 N = 60
 Z_UP = np.array([np.pi / 2.0, 0.0, 0.0])  # turns the models' Y up
@@ -96,9 +97,7 @@ def test_a_model_gives_the_bones_of_the_betas(path, arrays, tmp_path):
         ({'poses': None}, 'an array poses or root_orient or global_orient, got trans, betas'),
         ({'trans': None}, 'an array trans or transl'),
         ({'mocap_framerate': None}, 'an array mocap_framerate or mocap_frame_rate'),
-        ({'poses': np.zeros((N, 60))}, 'a whole SMPL motion'),
         ({'trans': np.full((N, 3), np.nan)}, 'not finite'),
-        ({'trans': np.zeros((N + 1, 3))}, 'a whole SMPL motion'),
     ],
 )
 def test_what_is_missing_or_odd_is_named(path, arrays, changed, text):
@@ -110,4 +109,40 @@ def test_what_is_missing_or_odd_is_named(path, arrays, changed, text):
 def test_what_is_no_npz_is_refused(path):
     path.write_bytes(b'PK\3\4 nothing')
     with pytest.raises(InputFileError, match='expected a whole SMPL motion'):
+        load_clip(path)
+
+
+def test_rotation_matrices_are_read_as_such(path, arrays):
+    np.savez(path, **arrays)
+    plain = load_clip(path)
+    vectors = arrays['poses'][:, : 3 * 24].reshape(N, 24, 3)
+    matrices = Rotation.from_rotvec(vectors.reshape(-1, 3)).as_matrix().reshape(N, 24, 3, 3)
+    np.savez(path, **arrays | {'poses': matrices})
+    np.testing.assert_allclose(load_clip(path).rotations, plain.rotations, atol=1e-9)
+    np.savez(path, **arrays | {'poses': 1.1 * matrices})
+    with pytest.raises(InputFileError, match='poses: expected rotation matrices.*no rotations'):
+        load_clip(path)
+
+
+@pytest.mark.parametrize('name, rate', [('fps', 30), ('mocap_frame_rate', [30.0])])
+def test_rates_of_other_programs_are_read(path, arrays, name, rate):
+    del arrays['mocap_framerate']
+    np.savez(path, **arrays, **{name: rate})
+    assert load_clip(path).rate_hz == 30.0
+
+
+@pytest.mark.parametrize(
+    'change, text',
+    [
+        ({'mocap_framerate': 0.0}, 'mocap_framerate: expected frames per second.*--rate-hz'),
+        ({'mocap_framerate': [1.0, 2.0]}, 'mocap_framerate: expected frames per second'),
+        ({'trans': np.zeros(3)}, r'trans: expected shape \(60, 3\)'),
+        ({'trans': np.zeros((N + 1, 3))}, r'trans: expected shape \(60, 3\)'),
+        ({'poses': np.zeros((N, 24, 4))}, r'poses: expected rotation vectors'),
+        ({'poses': np.zeros((N, 60))}, 'poses: expected rotations of at least 22 joints, got 20'),
+    ],
+)
+def test_arrays_of_another_shape_are_refused_by_name(path, arrays, change, text):
+    np.savez(path, **arrays | change)
+    with pytest.raises(InputFileError, match=text):
         load_clip(path)

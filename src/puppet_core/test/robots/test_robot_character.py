@@ -457,3 +457,22 @@ def test_a_bad_section_is_reported_with_file_and_key(made, tmp_path, old, new, w
     with pytest.raises(InputFileError) as caught:
         load_character(path)
     assert words in str(caught.value)
+
+
+def test_an_empty_link_below_the_robot_is_no_part_of_it(made):
+    plain, text = made(TEXT).character, TEXT
+    world = (
+        '<link name="world"/><joint name="fix" type="fixed"><origin xyz="0 0 -1"/>'
+        '<parent link="world"/><child link="base"/></joint><link name="base">'
+    )
+    stood = made(text.replace('<link name="base">', world)).character
+    np.testing.assert_allclose(stood.skeleton.offsets, plain.skeleton.offsets)
+    np.testing.assert_allclose(
+        stood.skeleton.interaction_points, plain.skeleton.interaction_points
+    )
+    np.testing.assert_allclose(stood.robot.origins, plain.robot.origins)
+
+
+def test_limits_in_degrees_are_noticed(made):
+    text = re.sub(r'upper="1.5"', 'upper="85"', TEXT)
+    assert any('look like degrees' in line for line in findings(made(text).character))

@@ -134,3 +134,14 @@ def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, text, package
     path.write_text(text)
     with pytest.raises(InputFileError, match=f'pip install {package}'):
         read_robot_file(path)
+
+
+def test_an_mjcf_may_have_its_own_suffix_and_names_its_ball_joints(tmp_path):
+    pytest.importorskip('mujoco')
+    path = tmp_path / 'robot.mjcf'
+    path.write_text(MJCF)
+    assert read_robot_file(path).root == 'base'
+    hinge = re.search(r'<joint name="to_a"[^>]*>', MJCF)[0]
+    path.write_text(MJCF.replace(hinge, '<joint name="to_a" type="ball"/>'))
+    with pytest.raises(InputFileError, match='to_a: expected hinges, got a ball joint'):
+        read_robot_file(path)
