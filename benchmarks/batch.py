@@ -15,7 +15,7 @@ from puppet_core.io import check_writable, ConfigError
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import RetargetJob, write_report
 
-DESCRIPTION = 'Measure the speed over a library, and where it goes.'
+DESCRIPTION = 'Measure batch throughput and profile it.'
 EXAMPLE = 'example: ./puppet bench batch walk.bvh run.bvh --copies 16'
 MAX_COPIES, MAX_WORKERS, MAX_ROUNDS = 10000, 256, 100
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='CLIP',
         type=Path,
         nargs='*',
-        help='.bvh, .amc, .c3d; the built-in performer if none is named',
+        help='.bvh, .amc, .c3d; default: the built-in performer',
     )
     add('--character', default='sally', metavar='C', help='name or file; default %(default)s')
     add(
@@ -36,23 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=16,
         metavar='N',
-        help='how often each clip is in the library; default %(default)s',
+        help='copies of each clip in the library; default %(default)s',
     )
     add(
         '--workers',
         type=int,
         default=2,
         metavar='N',
-        help='processes that are compared with one; default %(default)s',
+        help='number of processes to compare with one; default %(default)s',
     )
     add(
         '--rounds',
         type=int,
         default=2,
         metavar='N',
-        help='how often both are timed, the best counts; default %(default)s',
+        help='timing rounds; the best one counts; default %(default)s',
     )
-    add('--json', type=Path, metavar='FILE', help='the figures of all passes')
+    add('--json', type=Path, metavar='FILE', help='write the figures of all passes to this file')
 
 
 def run(arguments: argparse.Namespace) -> str:

@@ -31,7 +31,7 @@ SORTS = {
     'others': ('pelvis', 'spine', 'chest', 'head', 'hand', 'foot'),
 }
 EXAMPLE = 'example: ./puppet bench calibration --noise-mm 2 --noise-deg 0.5'
-DESCRIPTION = 'Measure how far calibrations of random performers are off the truth.'
+DESCRIPTION = 'Measure the calibration error for random performers.'
 SLIP_TIMES = (0.2, 0.85)  # as fractions of the range of motion
 
 
@@ -110,16 +110,21 @@ def _names_slip(take: synthetic.SyntheticRecording) -> bool:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the bench's arguments."""
     add = parser.add_argument
-    text = 'performers of random proportions; default %(default)s'
+    text = 'number of performers with random proportions; default %(default)s'
     add('--trials', type=int, default=20, metavar='N', help=text)
     text = 'whose proportions are varied; by name or path'
     add('--performer', default='performer', metavar='CHARACTER', help=text)
-    add('--layout', default='default14', help='of the sensors, by name or path')
-    add('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
-    add('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
-    add('--outliers', type=float, default=0.0, help='share of the samples')
-    add('--skin-mm', type=float, default=0.0, help='soft tissue')
-    text = 'of each segment from the T-pose, standard deviation per axis'
+    add('--layout', default='default14', help='sensor layout, by name or path')
+    add('--noise-mm', type=float, default=0.0, help='standard deviation of position noise [mm]')
+    add(
+        '--noise-deg',
+        type=float,
+        default=0.0,
+        help='standard deviation of orientation noise [deg]',
+    )
+    add('--outliers', type=float, default=0.0, help='share of samples that are outliers')
+    add('--skin-mm', type=float, default=0.0, help='soft-tissue motion [mm]')
+    text = 'error of each segment in the T-pose, standard deviation per axis [deg]'
     add('--pose-deg', type=float, default=0.0, help=text)
 
 

@@ -191,7 +191,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--characters', type=listed, metavar='A,B', default=names, help='names or YAML files')
     text = "of the puppet's box over the performer's; default 0.7,1,1.4"
     add('--sizes', type=_factors, metavar='K,K', default=(0.7, 1.0, 1.4), help=text)
-    text = 'measure only where they look while the performer looks at the box'
+    text = 'measure only the gaze while the performer looks at the box'
     add('--gaze', action='store_true', help=text)
 
 

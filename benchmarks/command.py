@@ -30,8 +30,8 @@ def bench_parser(
         nargs='?',
         const=name,
         metavar='BLOCK',
-        help='also put the tables between the marks of that block in doc/; without a name the '
-        "bench's own",
+        help='also insert the tables at the marks of this block in doc/; default: the block of '
+        'this bench',
     )
     return parser
 

@@ -76,7 +76,7 @@ from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import PERFORMER, table, write_report
 
-DESCRIPTION = 'Measure a known motion with errors, and how much of them enhancement mends.'
+DESCRIPTION = 'Measure how much measurement error enhancement removes from a known motion.'
 EXAMPLE = 'example: ./puppet bench enhance --json e.json'
 MAX_SEEDS = 1000
 MM_PER_M = 1000.0
@@ -491,10 +491,16 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = p.add_argument
     add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d whose angles are '
-        'the truth; without it the built-in performer walks')  # fmt: skip
+        'taken as the truth; default: a walk of the built-in performer')  # fmt: skip
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    add('--seeds', type=int, default=20, metavar='N', help='how often noise is drawn; default 20')
-    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add(
+        '--seeds',
+        type=int,
+        default=20,
+        metavar='N',
+        help='number of noise realisations; default 20',
+    )
+    add('--json', type=Path, metavar='FILE', help='also write the figures to this file')
     add('--figures', type=Path, metavar='FOLDER', help='measure only the fists of the performer '
         "node's posture; draw the paper's figure 6 and a strip of the fists there")  # fmt: skip
     clip_arguments.add_clip_options(p)

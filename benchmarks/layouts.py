@@ -29,7 +29,7 @@ _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
 
 EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
-DESCRIPTION = 'Measure what each sensor layout tells of a motion.'
+DESCRIPTION = 'Measure how well each sensor layout captures a motion.'
 LAYOUTS = ('six_point', 'enhance11', 'no_feet12', 'choi_ko13', 'default14', 'head15', 'girdle17')
 RATE_HZ = 30.0  # of the built-in performer: no error depends on it
 
@@ -108,10 +108,13 @@ def _rms(values: Floats) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    text = '.bvh or .amc; the built-in performer if there is none'
+    text = '.bvh or .amc; default: the built-in performer'
     add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    text, listed = 'names or YAML files; default all of the suite', clip_arguments.listed
+    text, listed = (
+        'names or YAML files; default: all that come with the suite',
+        clip_arguments.listed,
+    )
     add('--layouts', type=listed, metavar='A,B', default=LAYOUTS, help=text)
     clip_arguments.add_clip_options(parser)
 

@@ -71,15 +71,15 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=400,
         metavar='N',
-        help='how many are timed, half of them cold; default %(default)s',
+        help='number of timed frames, half of them with cold caches; default %(default)s',
     )
     p.add_argument(
         '--evict-mb',
         type=float,
         default=64.0,
         metavar='MB',
-        help='memory written before each cold callback, at least as much as the last '
-        'cache has; default %(default)g',
+        help='memory written before each cold callback, at least the size of the last-level '
+        'cache; default %(default)g',
     )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How many times faster than real time the replay is, and where its time goes.
+Measure the replay speed relative to real time, and profile it.
 
 The bag is replayed several times, then the result of that in the same way: a recording of all
 topics of the graph. The best run counts, by the wall and by the time of the process alone, which
@@ -152,8 +152,8 @@ def parser() -> argparse.ArgumentParser:
         epilog='example: ./puppet bench replay session.mcap --runs 8',
     )
     p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
-    p.add_argument('--runs', type=int, default=RUNS, help='of each bag, default %(default)s')
-    p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
+    p.add_argument('--runs', type=int, default=RUNS, help='runs of each bag, default %(default)s')
+    p.add_argument('--json', type=Path, metavar='FILE', help='write the figures to this file')
     return p
 
 

@@ -43,7 +43,7 @@ from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResul
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_view.render import Body, Camera, even_instants, render_scene
 
-DESCRIPTION = 'Measure what robots make of clips.'
+DESCRIPTION = 'Measure how well robots follow clips.'
 EXAMPLE = 'example: ./puppet bench robots g1.urdf talos.urdf --clips walk.bvh,dance.bvh'
 SUNK_M, FLOATING_M, TOUCH_M = 0.01, 0.01, 0.005  # beyond the floor, above it, in each other
 NEAR_LIMIT_RAD = 0.01
@@ -453,7 +453,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--clips', type=clip_arguments.listed, required=True, metavar='A,B', help='clips'
     )
     parser.add_argument(
-        '--peer', choices=(GMR,), help='a solver of others to measure beside, on LAFAN1 clips'
+        '--peer', choices=(GMR,), help='another solver to measure as well, on LAFAN1 clips'
     )
     parser.add_argument('--picture', type=Path, metavar='PNG', help='the robots in the last clip')
     clip_arguments.add_tuning_options(parser)

@@ -29,15 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs='?',
         type=Path,
         metavar='CLIPS',
-        help='a folder with 02.asf, 02_01.amc and 02_03.amc in or below it; without it the '
-        'walks are made of formulas',
+        help='folder with 02.asf, 02_01.amc and 02_03.amc in or below it; default: synthetic '
+        'walks',
     )
-    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add('--json', type=Path, metavar='FILE', help='also write the figures to this file')
     add(
         '--figures',
         type=Path,
         metavar='FOLDER',
-        help='also draw each experiment before and after there',
+        help='also draw each experiment, before and after, in this folder',
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Benchmark: our filter against none, Euler increments and a low-pass on the same noisy data.
+Compare our filter with none, Euler increments and a low-pass on the same noisy data.
 
 Prints a Markdown table. With --json writes `{"data_sets": [{"name", "filters": {<name>: {"rms_mm",
 "rms_deg", "lag_ms", "overshoot", "us_per_frame"}}}]}`, null where there is nothing to measure;
@@ -120,14 +120,14 @@ def run(options: argparse.Namespace) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add('--json', type=Path, metavar='FILE', help='also write the scores there')
-    add('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
+    add('--json', type=Path, metavar='FILE', help='also write the scores to this file')
+    add('--figures', type=Path, metavar='FOLDER', help='also draw sample plots in this folder')
     text = 'length of each data set [s], at least 4, default 20'
     add('--duration', type=float, default=20.0, metavar='S', help=text)
     add('--sensors', type=int, default=14, help='number of sensors, default 14')
     text = f'some of {",".join(FILTER_NAMES)}'
     add('--filters', type=listed, default=BENCH_FILTERS, metavar='A,B', help=text)
-    add('--data-sets', type=listed, metavar='A,B', help='rows of the table, default all')
+    add('--data-sets', type=listed, metavar='A,B', help='rows of the table; default: all')
     text, count = 'gate.jump_count of kalman, default %(default)s', DEFAULTS.gate_jump_count
     add('--jump-count', type=int, default=count, metavar='N', help=text)
 

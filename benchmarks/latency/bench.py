@@ -57,21 +57,21 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='puppet bench latency',
         epilog=EXAMPLE,
-        description='Measure how long frames take from the tracker to the joint states.',
+        description='Measure the latency from the tracker to the joint states.',
     )
     p.add_argument(
         '--duration',
         type=float,
         default=60.0,
         metavar='S',
-        help='seconds for each figure end to end, default %(default)s',
+        help='seconds per end-to-end figure, default %(default)s',
     )
     p.add_argument(
         '--hops',
         type=float,
         default=60.0,
         metavar='S',
-        help='seconds for the hops, default %(default)s',
+        help='seconds for the latency of each hop, default %(default)s',
     )
     p.add_argument(
         '--rates', default='120', metavar='HZ,..', help='frames per second, default %(default)s'
@@ -80,22 +80,22 @@ def parser() -> argparse.ArgumentParser:
         '--puppets',
         default='1',
         metavar='N,..',
-        help='how many follow at once, 1 to 4; default %(default)s',
+        help='number of puppets at once, 1 to 4; default %(default)s',
     )
     p.add_argument(
         '--forms',
         default=','.join(FORMS),
         metavar='FORM,..',
-        help='nodes apart, in one process, processes that only pass frames on; '
+        help='separate nodes, all in one process, or processes that only relay frames; '
         'default %(default)s',
     )
     p.add_argument(
         '--realtime',
         action='store_true',
-        help='run all of it before ordinary programs, processors awake',
+        help='run everything with real-time priority, CPU idle states off',
     )
     p.add_argument(
-        '--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns'
+        '--pin', default='', metavar='N,..', help='CPU cores for the nodes, assigned round-robin'
     )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
     return p

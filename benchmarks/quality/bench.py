@@ -53,13 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs='*',
         type=Path,
         metavar='CLIP',
-        help='clips, or folders of them; the built-in performer if there are none',
+        help='clips or folders of clips; default: the built-in performer',
     )
     parser.add_argument(
         '--clip', action='append', default=[], type=Path, metavar='FILE', help='one more clip'
     )
     parser.add_argument(
-        '--asf', type=Path, metavar='F', help='skeleton of .amc clips; else SUBJECT.asf beside'
+        '--asf',
+        type=Path,
+        metavar='F',
+        help='skeleton of .amc clips; default: SUBJECT.asf beside each',
     )
     _add_list(parser, 'characters', ('blubby', 'sally'), 'names or YAML files')
     _add_list(parser, 'solvers', SOLVER_NAMES, f'of {", ".join(SOLVER_NAMES)}')
@@ -68,16 +71,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=clip_arguments.listed,
         default=(),
         metavar='A,B',
-        help=f'solvers of others to measure beside, of {", ".join(PEER_NAMES)}; default none',
+        help=f'other solvers to measure as well, of {", ".join(PEER_NAMES)}; default: none',
     )
     parser.add_argument(
         '--layout',
         default='default14',
         metavar='L',
-        help='sensors of the timed path, name or YAML file; default %(default)s',
+        help='sensor layout for the timing, name or YAML file; default %(default)s',
     )
     out = parser.add_mutually_exclusive_group()
-    out.add_argument('--json', type=Path, metavar='FILE', help='every run with all figures')
+    out.add_argument('--json', type=Path, metavar='FILE', help='write every run with all figures')
     out.add_argument(
         '--figures',
         type=Path,
@@ -89,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--worst',
         type=int,
         metavar='N',
-        help='measure no clip; search N postures for the frame that takes longest',
+        help='measure no clip; search N postures for the slowest frame',
     )
     out.add_argument(
         '--iterations',
@@ -100,13 +103,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument(
         '--weights',
         action='store_true',
-        help='measure nothing else; print what half and double of each number of whole_body do',
+        help='measure nothing else; print the effect of halving and doubling each number of '
+        'whole_body',
     )
     parser.add_argument(
         '--script',
         choices=tuple(SCRIPTS),
         default=SHOW,
-        help='the built-in performance, measured without a clip; default %(default)s',
+        help='built-in performance to measure if no clip is given; default %(default)s',
     )
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)

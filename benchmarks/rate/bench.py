@@ -31,19 +31,19 @@ MAX_SHIFT_M = 0.5  # of a hit point; farther the batter does not reach
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add('--json', type=Path, metavar='FILE', help='also write the figures to this file')
     add(
         '--figures',
         type=Path,
         metavar='FOLDER',
-        help="also draw the paper's figures 7 to 11, the walk and the hits there",
+        help="also draw the paper's figures 7 to 11, the walk and the hits in this folder",
     )
     add(
         '--seconds',
         type=float,
         default=2.0,
         metavar='S',
-        help='how long each clip is repeated to time it, default %(default)s',
+        help='how long each clip is repeated for the timing, default %(default)s',
     )
     add(
         '--hit',
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_shift,
         default=[],
         metavar='X,Y,Z',
-        help='the bat swing hits so many metres farther forward, left and up; may be given '
-        'several times; default a lower, a higher and a farther hit',
+        help='shift the hit of the bat swing forward, left and up by this [m]; may be repeated; '
+        'default: a lower, a higher and a farther hit',
     )
-    add('--no-peer', action='store_true', help='without mink, which is used where installed')
+    add('--no-peer', action='store_true', help='do not measure mink, which is used if installed')
 
 
 def run(arguments: argparse.Namespace) -> str:

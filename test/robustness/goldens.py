@@ -125,17 +125,17 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog=NAME,
         description='Replay a short performance for every character and solver and compare it\n'
-        'with the bags under test/goldens. Exit code 0: all as before, 1: not, 2: bad input.',
+        'with the bags under test/goldens. Exit code 0: unchanged; 1: changed; 2: bad input.',
         epilog=EXAMPLE,
     )
     add = p.add_argument
-    other = 'with --update: another performance, of tracker_emulator --export --rate-hz 60'
-    place = 'of the goldens; default %(default)s'
+    other = 'with --update: use this performance, made by tracker_emulator --export --rate-hz 60'
+    place = 'folder of the goldens; default %(default)s'
     add('names', nargs='*', metavar='NAME', help='only cases with this in their name')
-    add('--update', action='store_true', help='write them anew and say what changed')
+    add('--update', action='store_true', help='regenerate them and report what changed')
     add('--performance', type=Path, metavar='BAG', help=other)
     add('--folder', type=Path, metavar='DIR', default=FOLDER, help=place)
-    add('--html', type=Path, metavar='DIR', help='a page for each case that differs')
+    add('--html', type=Path, metavar='DIR', help='write a page for each case that differs')
     return p
 
 

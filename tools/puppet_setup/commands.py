@@ -38,73 +38,73 @@ def _commands(rows: str) -> dict[str, Command]:
 
 
 COMMANDS = _commands("""
-*demo | puppet_bringup/puppet_demo | a performance drives a puppet, live
+*demo | puppet_bringup/puppet_demo | drive a puppet with an emulated performance, live
 up | puppet_bringup/puppet_up | start the nodes: sim, hardware, topics or replay
-calibrate | puppet_clips/calibrate | a performer's sensors and lengths, or surface: live, bag or clip
-record | puppet_replay/record | record the topics of the graph in a bag
-replay | puppet_replay/replay | what the graph makes of a bag, without topics or clocks, in another bag
-compare | puppet_replay/compare | how two bags differ, field by field
-plot | puppet_replay/plot | importance, feet, filter and latency of a bag as pictures and numbers
-retarget | puppet_clips/puppet_clip/retarget | give the motion of a clip to a character
-batch | puppet_clips/puppet_clip/batch | give a library of clips to characters, by many processes
-edit | puppet_clips/puppet_clip/edit | make the motion of a clip meet constraints
-enhance | puppet_clips/puppet_clip/enhance | mend a captured motion by measured end-effectors
-character | puppet_clips/puppet_clip/character | make a character: from a clip, a calibration, a robot
-layouts | benchmarks.layouts | what each sensor layout tells of a motion
-render | puppet_clips/puppet_clip/render | pictures and films of a clip or a bag
-view | puppet_clips/puppet_clip/view | clips and bags in the browser: play them, drag a body
+calibrate | puppet_clips/calibrate | calibrate a performer's sensors, lengths or surface: live, bag or clip
+record | puppet_replay/record | record the topics of the graph to a bag
+replay | puppet_replay/replay | run the pipeline offline on a bag and write the result to another bag
+compare | puppet_replay/compare | compare two bags, field by field
+plot | puppet_replay/plot | plot importance, feet, filter and latency from a bag
+retarget | puppet_clips/puppet_clip/retarget | retarget a clip to a character
+batch | puppet_clips/puppet_clip/batch | retarget a library of clips to characters, in parallel
+edit | puppet_clips/puppet_clip/edit | edit a clip so that it meets constraints
+enhance | puppet_clips/puppet_clip/enhance | correct a clip with measured hand and foot positions
+character | puppet_clips/puppet_clip/character | make a character from a clip, a calibration or a robot; check one
+layouts | benchmarks.layouts | measure how well each sensor layout captures a motion
+render | puppet_clips/puppet_clip/render | render pictures and videos of a clip or a bag
+view | puppet_clips/puppet_clip/view | play clips and bags in the browser; edit a clip by dragging
 """)  # noqa: E501
 
 BENCHES = _commands("""
 quality | benchmarks.quality.bench | quality and speed over clips, characters and solvers
-filter | benchmarks.filter.bench | the pose filter and others on the same noisy data
+filter | benchmarks.filter.bench | the pose filter compared with others on the same noisy data
 rate | benchmarks.rate.bench | inverse rate control on the experiments of its paper
 edit | benchmarks.edit.bench | the motion editor on the experiments of its paper
-enhance | benchmarks.enhance | known motions measured with errors, and how much enhancement mends
-*latency | benchmarks.latency.bench | how long frames take from the tracker to the joint states
-*nodes | benchmarks.nodes | what each node does with a message, with warm and with cold caches
-replay | benchmarks.replay | how much faster than real time a bag is replayed
-batch | benchmarks.batch | the speed over a library, and where it goes
-layouts | benchmarks.layouts | what each sensor layout tells of a motion
-calibration | benchmarks.calibration | how far calibrations are off, and whether faults are named
+enhance | benchmarks.enhance | how much measurement error enhancement removes from known motions
+*latency | benchmarks.latency.bench | latency from the tracker to the joint states
+*nodes | benchmarks.nodes | time of each node's callbacks, with warm and cold caches
+replay | benchmarks.replay | replay speed relative to real time
+batch | benchmarks.batch | batch throughput and profile
+layouts | benchmarks.layouts | measure how well each sensor layout captures a motion
+calibration | benchmarks.calibration | calibration error, and whether faults are detected
 carry | benchmarks.carry | how puppets carry a box of another size
-robots | benchmarks.robots | what robots make of clips: soles, slide, limits, jerk, self-collision
+robots | benchmarks.robots | how well robots follow clips: soles, slide, limits, jerk, collision
 """)
 
 STRESSES = _commands("""
-*chaos | robustness.chaos.command | cause faults in the running graph, measure how it recovers
-fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refused in a line
-*soak | robustness.soak.command | the graph for an hour: does memory grow, latency drift, are frames lost
+*chaos | robustness.chaos.command | inject faults into the running graph and measure its recovery
+fuzz | robustness.fuzz.command | read damaged files of every kind; each must be read or cleanly refused
+*soak | robustness.soak.command | run the graph for an hour; check memory growth, latency drift, lost frames
 """)  # noqa: E501
 
 DEV_PROGRAMS = _commands("""
-compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
-goldens | robustness.goldens | replay the golden performance and compare it, or make goldens anew
+compile | puppet_bringup/puppet_compile | compile the kernels of all nodes ahead of time, for instance for an image
+goldens | robustness.goldens | compare a replay with the golden bags, or regenerate them
 wheel | tools.wheel_command | build the wheel for pip, with compiled kernels
-*reference | tools.reference | write doc/reference/ and the access policy, from code and nodes
+*reference | tools.reference | generate doc/reference/ and the access policy from code and nodes
 """)  # noqa: E501
 
 BUILT_IN = {
-    'test': 'run all tests, --quick: in some 90 s those without ROS and processes; '
-    'arguments go to pytest',
-    'setup': 'only set up and build; --test: also what the tests need; --with film,c3d,fbx,robots,'
-    'cluster,peers,docs, or all: optional parts',
-    'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
+    'test': 'run all tests; --quick: only those without ROS and processes (some 90 s); '
+    'other arguments go to pytest',
+    'setup': 'set up and build, nothing else; --test: also install test dependencies; '
+    '--with film,c3d,fbx,robots,cluster,peers,docs, or all: optional parts',
+    'run': 'PACKAGE PROGRAM [ARGUMENTS]: run any program of the suite, like ros2 run',
 }
 """Commands of the set-up itself."""
 
 DEV_BUILT_IN = {
     'setup': BUILT_IN['setup'],
-    'docs': 'build the site of doc/ strictly into .puppet/site; --serve: show it on this machine',
+    'docs': 'build the documentation site in .puppet/site, warnings are errors; --serve: serve it',
     'shell-env': 'print the environment of the programs, for: eval "$(./puppet dev shell-env)"',
-    'completion': 'bash or zsh: print what completes commands, for: '
+    'completion': 'bash or zsh: print a completion script, for: '
     'eval "$(./puppet dev completion bash)"',
 }
 """Commands of `./puppet dev` of the set-up itself."""
 
 FAMILIES: dict[str, tuple[str, Mapping[str, Command], Mapping[str, str]]] = {
     'bench': ('measure quality and speed', BENCHES, {}),
-    'stress': ('break the suite on purpose', STRESSES, {}),
+    'stress': ('run stress tests', STRESSES, {}),
     'dev': ('maintain the suite', DEV_PROGRAMS, DEV_BUILT_IN),
 }
 """What each command that takes a NAME does, its programs, and its commands of the set-up."""
@@ -116,9 +116,10 @@ GROUPS = {
 }
 
 TOOLS = {
-    'test, setup': 'run all tests; only set up and build (--test: also what the tests need,\n'
+    'test, setup': 'run all tests; only set up and build (--test: also test dependencies,\n'
     '                      --with film,c3d,fbx,robots,cluster,peers,docs or all: optional parts)',
-    'bench, stress, dev': 'measure, break on purpose, maintain: without a NAME each lists its own',
+    'bench, stress, dev': 'benchmarks, stress tests, maintenance; without a NAME each lists its '
+    'own',
 }
 
 EXAMPLES = """\
@@ -152,7 +153,7 @@ def family_help(family: str) -> str:
     return (
         f'usage: ./puppet {family} NAME [ARGUMENTS]\n\n'
         f'{summary[0].upper()}{summary[1:]}.\n\nnames:\n{_lines(rows)}\n\n'
-        f'./puppet {family} NAME --help tells more.\n'
+        f'./puppet {family} NAME --help explains one.\n'
     )
 
 
@@ -167,10 +168,10 @@ def help_text() -> str:
     groups = '\n\n'.join([*parts, f'tools:\n{_lines(TOOLS, width)}'])
     return (
         'usage: ./puppet COMMAND [ARGUMENTS]\n\n'
-        'Computer puppetry on ROS 2. Sets itself up in .puppet/ at the first start: with the\n'
-        'sourced ROS 2 (Jazzy or Kilted), or else with ROS 2 wheels of its own.\n\n'
+        'Computer puppetry on ROS 2. The first start sets everything up in .puppet/, with the\n'
+        'sourced ROS 2 (Jazzy or Kilted), or else with ROS 2 from Python wheels.\n\n'
         f'{groups}\n\n'
-        './puppet COMMAND --help tells more about a command; ./puppet --version the version.\n\n'
+        './puppet COMMAND --help explains a command; ./puppet --version prints the version.\n\n'
         f'{EXAMPLES}\n'
     )
 

@@ -100,10 +100,10 @@ def parser() -> argparse.ArgumentParser:
     p = io.CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
-        description='Compile the kernels of all nodes, unless that was done: for an image of a\n'
-        'machine, or before many programs start at once. Without it the first start does so.',
+        description='Compile the kernels of all nodes if they are not compiled yet: for an image\n'
+        'of a machine, or before many programs start at once. Otherwise the first start does it.',
     )
-    text = 'for launch files: only the usual solver, and exit code 0 after Ctrl-C'
+    text = 'for launch files: compile only the default solver; exit code 0 after Ctrl-C'
     p.add_argument('--for-launch', action='store_true', help=text)
     return p
 

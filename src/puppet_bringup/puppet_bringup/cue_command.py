@@ -29,14 +29,14 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
-        description='Set parameters of the running nodes by the cues of a file. Without NAME\n'
-        'cues are read from the standard input, a name or number a line; Enter alone calls the\n'
+        description='Set parameters of the running nodes from the cues in a file. Without NAME,\n'
+        'cues are read from standard input, one name or number per line; Enter alone calls the\n'
         'next one.\n'
-        'Exit code 0: all nodes have taken it; 1: one is missing or has refused; 2: bad input.',
+        'Exit code 0: all nodes accepted it; 1: a node is missing or refused; 2: bad input.',
     )
     p.add_argument('file', type=Path, metavar='FILE', help='YAML file of cues')
-    p.add_argument('name', nargs='?', metavar='NAME', help='cue to call; its number will do')
-    text = 'how long to look for the nodes, default %(default)s'
+    p.add_argument('name', nargs='?', metavar='NAME', help='cue to call, by name or number')
+    text = 'how long to wait for the nodes, default %(default)s'
     p.add_argument('--wait', type=float, default=5.0, metavar='S', help=text)
     return p
 

@@ -129,25 +129,30 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLE,
     )
     add = p.add_argument
-    add('--clip', default='', metavar='FILE', help='BVH, AMC, C3D; built in if absent')
+    add(
+        '--clip',
+        default='',
+        metavar='FILE',
+        help='BVH, AMC or C3D file; a built-in performance by default',
+    )
     add('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
     add('--name-map', default='', metavar='MAP', help="names of the clip's joints")
     add('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
     text = "the clip's axis that points up; --up-axis=-y if it points down"
     add('--up-axis', default='', choices=('', *UP_AXES[1:]), help=text)
     add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
-    add('--solver', default='', metavar='NAME', help='whole_body if absent')
+    add('--solver', default='', metavar='NAME', help='default whole_body')
     text = f'the built-in performance; {SHOW} if absent'
     add('--script', default='', choices=tuple(SCRIPTS), help=text)
-    text = "the performance's if absent, floor with --clip"
+    text = 'default: that of the performance, or floor with --clip'
     add('--environment', default='', metavar='NAME', help=text)
     add('--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s')
-    text = 'seconds of streaming to measure; until Ctrl-C if absent'
+    text = 'seconds to stream and measure; default: until Ctrl-C'
     add('--duration', type=float, default=0.0, metavar='S', help=text)
     add('--composed', action='store_true', help='all nodes in one process')
-    text = 'the nodes before ordinary programs, processors awake'
+    text = 'run the nodes with real-time priority, CPU idle states off'
     add('--realtime', action='store_true', help=text)
-    add('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
+    add('--pin', default='', metavar='N,..', help='CPU cores for the nodes, assigned round-robin')
     add('--headless', action='store_true', help='without the browser view')
     add('--json', type=Path, metavar='FILE', help='write the figures there')
     return p

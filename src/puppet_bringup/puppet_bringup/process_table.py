@@ -177,35 +177,35 @@ DEVICES = 'flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot', 'm
 ARGUMENTS = (
     Argument(
         'character',
-        'Puppet, by name or path of its YAML file; several, separated by commas, '
-        'each follow the performer, from the second on as /puppet_2/joint_states and so on.',
+        'Puppet, by name or path of its YAML file. Several are separated by commas; the second '
+        'one publishes /puppet_2/joint_states and so on.',
         ('retarget.character', 'visualization.character'),
     ),
     Argument(
         'namespace',
-        'Put before the names of all topics, services and nodes: robot1; two suites with '
-        'different ones do not meet.',
+        'Namespace of all topics, services and nodes, such as robot1; graphs with different '
+        'namespaces do not interfere.',
     ),
     Argument(
         'display_offset_m',
-        'From the performer to the puppet and from each puppet to the next in TF and RViz: x,y,z; '
-        '2,0,0 if empty, or 0,0,0 where a robot is commanded.',
+        'Offset x,y,z from the performer to the puppet, and from each puppet to the next, in TF '
+        'and RViz; if empty 2,0,0, or 0,0,0 when a robot is commanded.',
         ('visualization.display_offset_m',),
     ),
     Argument(
         'tf_rate_hz',
-        'Rate of the bodies on /tf, 0 for none; if empty 60 Hz, or every frame if composed.',
+        'Rate of the bodies on /tf; 0: none; if empty, 60 Hz, or every frame if composed.',
         ('visualization.tf_rate_hz',),
     ),
     Argument(
         'command_type',
-        "Commands to a robot's controller, of the first puppet: trajectory, positions or none.",
+        "Commands to the first puppet's robot controller: trajectory, positions or none.",
         ('retarget.command_type',),
         choices=('trajectory', 'positions', 'none'),
     ),
     Argument(
         'solver',
-        f'How the puppet is posed: {", ".join(SOLVERS)}.',
+        f'Solver that poses the puppet: {", ".join(SOLVERS)}.',
         ('retarget.solver',),
         choices=SOLVERS,
     ),
@@ -217,18 +217,20 @@ ARGUMENTS = (
     Argument('performer', "The performer's character, by name or path.", ('performer.performer',)),
     Argument('layout', 'Sensor layout, by name or path.', ('performer.layout',)),
     Argument(
-        'calibration_file', 'Calibration to load, or to save to.', ('performer.calibration_file',)
+        'calibration_file',
+        'Calibration file to load; new calibrations are saved to it.',
+        ('performer.calibration_file',),
     ),
     Argument(
         'enhance_weight',
-        'Weight of positions against orientations where sensors are made to agree as parts of '
-        'one body, as 0.97; 0, the default: they are not.',
+        'Weight of positions relative to orientations when sensor readings are made consistent '
+        'with one body, for instance 0.97; 0, the default, leaves them as they are.',
         ('performer.enhance_weight',),
     ),
     Argument(
         'state_dir',
-        'Folder for what a node that is started again goes on from: the last posture of each '
-        'puppet. If empty, one for this run, which is deleted at its end.',
+        'Folder of the state kept for restarts: the last posture of each puppet. If empty, a '
+        'temporary one, deleted at the end of the run.',
     ),
     Argument(
         'rate_hz',
@@ -248,71 +250,78 @@ ARGUMENTS = (
     ),
     Argument(
         'topics',
-        'Topic of each sensor, separated by commas, or one with {sensor} or [*].',
+        'Topics of the sensors, separated by commas, or one topic with {sensor} or [*].',
         ('pose_topics.topics',),
         (TOPICS,),
     ),
     Argument(
         'autostart',
-        'false: the driver waits for a lifecycle manager.',
+        'Whether the driver activates itself; false: it waits for a lifecycle manager.',
         ('tracker_driver.autostart',),
         (SIM, HARDWARE),
     ),
     *(
         Argument(name, description, (), (SIM,), default)
         for name, description, default in (
-            ('ports_dir', 'Folder for the emulated ports; a new one if empty.', ''),
-            ('clip', 'BVH or AMC file to perform; a built-in performance if empty.', ''),
-            ('asf', "The AMC file's skeleton.", ''),
-            ('name_map', "Names of the clip's joints; found if empty.", ''),
-            ('unit', "The clip's unit: mm, cm, in, m or metres; found if empty.", ''),
-            ('up_axis', "The clip's axis that is up: x, -x, y, ...; found if empty.", ''),
-            ('t_pose_s', 'How long it first stands in the T-pose: until all nodes listen.', '10'),
-            ('seed', 'Of mounting, noise and faults of the emulated sensors.', ''),
+            ('ports_dir', 'Folder for the emulated ports; if empty, a temporary one.', ''),
+            ('clip', 'BVH or AMC clip to perform; if empty, a built-in performance.', ''),
+            ('asf', 'ASF skeleton of an AMC clip.', ''),
+            ('name_map', "Name map of the clip's joints; detected if empty.", ''),
+            (
+                'unit',
+                'Unit of the clip: mm, cm, in, m, or its length in metres; detected if empty.',
+                '',
+            ),
+            ('up_axis', 'Axis of the clip that points up: x, -x, y, ...; detected if empty.', ''),
+            ('t_pose_s', 'Initial time in the T-pose, in which the nodes start.', '10'),
+            ('seed', 'Random seed of mounting, noise and faults of the emulated sensors.', ''),
         )
     ),
     Argument(
         'script',
-        'Without a clip: the show, seated the same with a seat taken, carry or throw a box, '
-        'acrobatics, or range for calibration; with its environment and layout.',
+        'Built-in performance if no clip is given: show, seated (the show with sitting down), '
+        'carry or throw a box, acrobatics, or range for calibration. It brings its environment '
+        'and layout.',
         (),
         (SIM,),
         choices=tuple(SCRIPTS),
     ),
-    Argument('bag', 'Recording to play; if empty, play one yourself.', (), (REPLAY,)),
-    Argument('rate', 'How fast it is played, times real time.', (), (REPLAY,), '1'),
-    Argument('clock', 'Whether it sets the time of the nodes, on /clock.', (), (REPLAY,), 'true'),
+    Argument('bag', 'Bag to play; if empty, none is played.', (), (REPLAY,)),
+    Argument('rate', 'Playback speed; 1 is real time.', (), (REPLAY,), '1'),
+    Argument(
+        'clock', 'Whether the bag drives the clock of the nodes, on /clock.', (), (REPLAY,), 'true'
+    ),
     Argument(
         'entry',
-        'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
-        'nodes before it are then not started; the first in the recording if empty.',
+        'Topic at which the bag enters the graph: /tracker/raw or a later one; nodes before it '
+        'are not started. If empty, the first one in the bag.',
         (),
         (REPLAY,),
         choices=tuple(topic for topic in _BEFORE_ENTRY if topic),
     ),
     Argument(
         'composed',
-        'Whether all nodes share one process, puppet_pipeline: less latency.',
+        'Whether all nodes run in one process, puppet_pipeline, for lower latency.',
         default='false',
     ),
     Argument(
         'realtime',
-        'Whether the nodes run before all ordinary programs, on processors '
-        'that do not sleep; where the system allows it.',
+        'Whether the nodes run with real-time priority and CPU idle states off, where the '
+        'system allows it.',
         default='false',
     ),
     Argument(
         'allow_second',
-        'Whether the nodes start although others of their names run on this domain.',
+        'Whether the nodes may start while nodes of the same names run on this domain.',
         default='false',
     ),
-    Argument('pin', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
+    Argument('pin', 'CPU cores for the nodes, assigned round-robin, such as 2,3; all if empty.'),
     Argument('view', 'Whether to show the bodies in a browser.', default='false'),
-    Argument('cues', 'File of cues for which that page has buttons; none if empty.'),
+    Argument('cues', 'Cue file; the browser page gets a button for each cue. None if empty.'),
     Argument(
         'rviz',
-        'RViz: true or puppet for the bodies, tracker for the sensors, or the '
-        'path of an .rviz file.',
+        'Start RViz: true or puppet shows the bodies, tracker the sensors; or the path of an '
+        '.rviz file.',
         default='false',
     ),
 )

@@ -11,16 +11,22 @@ from puppet_core.io import CommandParser, EXIT_OK, run_command
 
 # The module of each, which is imported when it is asked for, and what it does.
 SUBCOMMANDS = {
-    'retarget': ('puppet_clips.command_retarget', 'give the motion of a clip to a character'),
+    'retarget': ('puppet_clips.command_retarget', 'retarget a clip to a character'),
     'batch': (
         'puppet_clips.batch.command_batch',
-        'give a library of clips to characters, by many processes',
+        'retarget a library of clips to characters, in parallel',
     ),
-    'edit': ('puppet_edit.command_edit', 'make the motion of a clip meet constraints'),
-    'enhance': ('puppet_edit.command_enhance', 'mend a captured motion by measured end-effectors'),
-    'render': ('puppet_view.render.command_render', 'pictures and films of a clip or a bag'),
-    'view': ('puppet_view.browser.view_command', 'clips and bags in the browser'),
-    'character': ('puppet_clips.command_character', 'make a character file, or look over one'),
+    'edit': ('puppet_edit.command_edit', 'edit a clip so that it meets constraints'),
+    'enhance': (
+        'puppet_edit.command_enhance',
+        'correct a clip with measured hand and foot positions',
+    ),
+    'render': ('puppet_view.render.command_render', 'render pictures and videos of a clip or bag'),
+    'view': (
+        'puppet_view.browser.view_command',
+        'play clips and bags in the browser; edit a clip by dragging',
+    ),
+    'character': ('puppet_clips.command_character', 'make or check a character file'),
 }
 # What draws before and after is handed to the commands that need it.
 DRAWS = {'edit': 'edit_preview', 'enhance': 'before_and_after'}

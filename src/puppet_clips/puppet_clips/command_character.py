@@ -70,28 +70,30 @@ def robot_row(name: str, motion: Motion, job: RetargetJob) -> list[str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    text = 'what is to be done'
+    text = 'new, check or follow'
     words = parser.add_subparsers(dest='action', metavar='ACTION', required=True, help=text)
     new = words.add_parser('new', help='write a character file')
     new.add_argument('file', metavar='OUT.yaml', type=Path, help='the file to write')
     source = new.add_mutually_exclusive_group(required=True)
-    source.add_argument('--from-clip', metavar='F', type=Path, help='the body of a .bvh or .amc')
-    text = 'the performer of a calibration file'
+    source.add_argument(
+        '--from-clip', metavar='F', type=Path, help='take the body of a .bvh or .amc'
+    )
+    text = 'take the performer of a calibration file'
     source.add_argument('--from-calibration', metavar='F', type=Path, help=text)
     source.add_argument(
-        '--from-urdf', metavar='F', type=Path, help='a humanoid robot as URDF, xacro or MJCF'
+        '--from-urdf', metavar='F', type=Path, help='take a humanoid robot (URDF, xacro or MJCF)'
     )
     add = new.add_argument
-    text = "joints of the robot's segments, and where it faces"
+    text = 'joints of each segment of the robot, and its forward direction'
     add('--map', metavar='MAP.yaml', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    add('--world-scale', metavar='K', help="size of the character's world, a number or auto")
+    add('--world-scale', metavar='K', help="scale of the character's world: a number or auto")
     clip_arguments.add_clip_options(new)
     check = words.add_parser('check', help='look over a character file')
     check.add_argument('file', metavar='FILE', help='name or file of a character')
     follow = words.add_parser('follow', help='measure what a robot leaves undone of motions')
     follow.add_argument('file', metavar='FILE', help='name or file of a robot')
-    text = '.bvh, .amc (its .asf beside it) or .c3d; the built-in performer if there is none'
+    text = '.bvh, .amc (its .asf beside it) or .c3d; default: the built-in performer'
     follow.add_argument(
         'clips', nargs='*', metavar='CLIP', type=clip_arguments.clip_path, help=text
     )
@@ -146,7 +148,7 @@ def _made(arguments: argparse.Namespace) -> tuple[Character, tuple[str, ...]]:
         made = character_from_urdf(arguments.from_urdf, chosen)
         return made.character, made.notes
     if arguments.map is not None:
-        raise ConfigError('--map: expected with --from-urdf, got it without')
+        raise ConfigError('--map: expected --from-urdf with it, got none')
     if arguments.from_clip is not None:
         path = arguments.from_clip
         skeleton = clip_arguments.read_clip(path, arguments, arguments.asf).skeleton

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('out', metavar='OUT', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
-    add('--report', type=Path, metavar='JSON', help='figures of the outcome')
+    add('--report', type=Path, metavar='JSON', help='write quality figures')
     clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser)
     clip_arguments.add_clip_options(parser, has_props=True)

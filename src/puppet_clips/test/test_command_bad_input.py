@@ -86,7 +86,7 @@ def test_clips_of_no_use_are_named(refused, tmp_path, out, name, says):
         ('out.fbx', 'OUT: expected a .bvh or .npz or .csv or .pkl or .mcap file'),
         ('plain/out.bvh', 'OUT: expected a writable folder'),
         ('folder.bvh', 'got the folder'),
-        ('walk.bvh', 'OUT: expected another file than IN'),
+        ('walk.bvh', 'OUT: expected a file other than IN'),
     ],
 )
 def test_outputs_that_cannot_be_are_refused_before_the_work(

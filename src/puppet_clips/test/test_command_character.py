@@ -80,7 +80,7 @@ def test_nothing_is_odd_about_the_built_in_ones(run, name):
         (('--from-calibration', 'none.yaml'), 'none.yaml: expected a readable file'),
         (('--from-urdf', HUMANOID, '--world-scale', '-1'), '--world-scale: expected auto or'),
         (('--from-urdf', HUMANOID, '--map', 'no.yaml'), 'no.yaml: expected a readable file'),
-        (('--from-clip', 'a.bvh', '--map', 'no.yaml'), '--map: expected with --from-urdf'),
+        (('--from-clip', 'a.bvh', '--map', 'no.yaml'), '--map: expected --from-urdf with it'),
         ((), 'one of the arguments --from-clip --from-calibration --from-urdf is required'),
     ],
 )

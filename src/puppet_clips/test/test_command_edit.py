@@ -100,7 +100,7 @@ def test_bad_file_is_named_with_its_line_and_nothing_is_written(run, folder):
         (('no.bvh', 'reach.yaml', 'o.bvh'), 'no.bvh: expected a readable'),
         (('walk.bvh', 'no.yaml', 'o.bvh'), 'no.yaml: expected a readable file, got No such file'),
         (('walk.bvh', 'reach.yaml', 'o.fbx'), 'OUT: expected a .bvh file'),
-        (('walk.bvh', 'reach.yaml', 'walk.bvh'), 'OUT: expected another file than CLIP'),
+        (('walk.bvh', 'reach.yaml', 'walk.bvh'), 'OUT: expected a file other than CLIP'),
         (('walk.bvh', 'reach.yaml', 'o.bvh', '--preview', 'p.jpg'), '--preview: expected a .png'),
         (('walk.bvh', 'reach.yaml'), 'the following arguments are required: OUT'),
     ],

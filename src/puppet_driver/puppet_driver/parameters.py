@@ -26,15 +26,17 @@ transmitter_rpy = partial(
     rpy, description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.'
 )
 transforms_rate = partial(
-    fixed, 30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
+    fixed, 30.0, 'Hz', 0.0, 1000.0, 'Highest rate of the sensors on /tf; 0: never.'
 )
 world_frame = partial(fixed, 'world', description='Frame in which the transmitter stands.')
-tf_prefix = partial(fixed, '', description='Put before the names of all other frames: robot1/.')
+tf_prefix = partial(
+    fixed, '', description='Prefix of the names of all other frames, such as robot1/.'
+)
 pose_array_mode = partial(
     fixed,
     POSES_OFF,
-    description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-    'not measured, or of the valid ones.',
+    description='Whether to publish a geometry_msgs/PoseArray as well: of all sensors, NaN where '
+    'not measured, or of valid ones only.',
     choices=POSE_ARRAY_MODES,
 )
 
@@ -42,7 +44,8 @@ pose_array_mode = partial(
 def transmitter_position(height_m: float) -> Any:
     """Return the field of the transmitter's place, by default at a height [m]."""
     return place(
-        (0.0, 0.0, height_m), description='Transmitter in world, published on /tf_static.'
+        (0.0, 0.0, height_m),
+        description='Position of the transmitter in world, published on /tf_static.',
     )
 
 
@@ -78,37 +81,45 @@ class DriverConfig:
         DEFAULT_SENSORS,
         description='Names of the sensors in the order of their units, port by port.',
     )
-    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Measurements a second of the device.')
+    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Measurement rate of the device.')
     frame_timeout_s: float = fixed(
-        0.0, 's', 0.0, 1.0, 'Longest wait for the rest of a frame; 0 finds it from rate and speed.'
+        0.0,
+        's',
+        0.0,
+        1.0,
+        'Longest wait for the rest of a frame; 0: derived from rate and port speed.',
     )
     device_latency_s: float = fixed(
-        0.0, 's', 0.0, 0.5, 'From the measurement to its first byte; taken off the stamps.'
+        0.0,
+        's',
+        0.0,
+        0.5,
+        'Delay from a measurement to its first byte; subtracted from the stamps.',
     )
     first_address: int = fixed(
         2,
         low=1,
         high=flock.MAX_ADDRESS,
-        description='Bus address of the first sensor on each port; 2 after an extended-range '
-        'transmitter, 1 without.',
+        description='Bus address of the first sensor on each port; 2 with an extended-range '
+        'transmitter, else 1.',
     )
     group_mode: bool = fixed(
         True,
-        description='Several units a port, each record with its address; false: one unit a port.',
+        description='Several units per port, each record with an address; false: one per port.',
     )
     record_format: str = fixed(
-        'position_quaternion', description='What records hold.', choices=flock.POSE_FORMATS
+        'position_quaternion', description='Content of the records.', choices=flock.POSE_FORMATS
     )
     point_mode: bool = fixed(
-        False, description='Ask for each measurement instead of letting the device stream.'
+        False, description='Whether to request each measurement instead of streaming.'
     )
     range_in: int = fixed(
         144,
         'inch',
         36,
         144,
-        'Full scale of positions: 36 or 72, 144 with extended-range transmitter; '
-        'a MotionStar tells its own.',
+        'Full scale of positions: 36 or 72; 144 with an extended-range transmitter; '
+        'a MotionStar reports its own.',
     )
     hemisphere: str = fixed(
         'front',
@@ -117,25 +128,25 @@ class DriverConfig:
     )
     inverted_quaternion: bool = fixed(
         False,
-        description='The device reports inverse rotations; calibration fails if this is wrong.',
+        description='Whether the device reports inverse rotations; if wrong, calibration fails.',
     )
     max_speed_mps: float = fixed(
         FASTEST_M_S,
         'm/s',
         1.0,
         1000.0,
-        "A record that is further from its sensor's last one counts as damaged "
+        'Fastest plausible motion: a record that implies a faster one counts as damaged '
         'until two more confirm it.',
     )
     auto_configure_pause_s: float = fixed(
-        0.6, 's', 0.0, 15.0, 'Rest after the bus was configured; old units need up to 10 s.'
+        0.6, 's', 0.0, 15.0, 'Pause after configuring the bus; old units need up to 10 s.'
     )
-    reply_timeout_s: float = fixed(0.25, 's', 0.05, 10.0, 'How long to await an answer.')
+    reply_timeout_s: float = fixed(0.25, 's', 0.05, 10.0, 'How long to wait for a reply.')
     silence_timeout_s: float = fixed(
-        0.5, 's', 0.05, 60.0, 'Silence after which a port is started anew.'
+        0.5, 's', 0.05, 60.0, 'Silence after which a port is restarted.'
     )
     retry_first_s: float = fixed(
-        0.05, 's', 0.01, 60.0, 'Pause after a failure; doubles with each further one.'
+        0.05, 's', 0.01, 60.0, 'Pause after the first failure; doubles with each further one.'
     )
     retry_last_s: float = fixed(0.1, 's', 0.01, 60.0, 'Longest pause after a failure.')
     transmitter_position_m: tuple[float, float, float] = transmitter_position(1.0)
@@ -145,7 +156,8 @@ class DriverConfig:
     tf_prefix: str = tf_prefix()
     pose_array: str = pose_array_mode()
     autostart: bool = fixed(
-        True, description='Configure and activate at once; false waits for a lifecycle manager.'
+        True,
+        description='Whether to configure and activate at once; false: a lifecycle manager does.',
     )
 
     def __post_init__(self) -> None:

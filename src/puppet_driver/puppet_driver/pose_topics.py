@@ -66,7 +66,7 @@ def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPl
         if index in plan.rows:
             other = sensors[plan.rows[index]]
             raise ConfigError(
-                f'topics: expected another source for each sensor, got {word} for {other} and '
+                f'topics: expected a different source for each sensor, got {word} for {other} and '
                 f'{sensors[row]}'
             )
         plan.rows[index] = row
@@ -91,21 +91,21 @@ class PoseTopicsConfig:
     sensors: tuple[str, ...] = fixed(DEFAULT_SENSORS, description='Names of the sensors.')
     topics: tuple[str, ...] = fixed(
         ('/vrpn_mocap/{sensor}/pose',),
-        description='Where each is: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; or one '
-        'for all, with {sensor} or [*] in it.',
+        description='Source of each sensor: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; '
+        'or one entry for all, with {sensor} or [*] in it.',
     )
-    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Frames a second of the tracker.')
+    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Frame rate of the tracker.')
     frame_timeout_s: float = fixed(
         0.0, 's', 0.0, 1.0, 'Longest wait for the rest of a frame; 0: half a period.'
     )
     stamps: str = fixed(
         HEADER,
-        description="Whether a sample's time is that of its header, or of its arrival here, for "
-        'trackers whose clock is not ours.',
+        description='Time of a sample: its header stamp, or its arrival, for trackers on another '
+        'clock.',
         choices=(HEADER, ARRIVAL),
     )
     latency_s: float = fixed(
-        0.0, 's', 0.0, 0.5, 'From the measurement to its stamp; taken off the stamps.'
+        0.0, 's', 0.0, 0.5, 'Delay from a measurement to its stamp; subtracted from the stamps.'
     )
     unit_m: float = fixed(
         1.0,
@@ -117,8 +117,8 @@ class PoseTopicsConfig:
     )
     axes: str = fixed(
         GIVEN,
-        description="Where the source's axes are: as source.* say, or where /tf_static has the "
-        "frame of the messages' headers.",
+        description="Pose of the source's axes: given by source.*, or looked up on /tf_static for "
+        "the frame of the messages' headers.",
         choices=(GIVEN, STATIC_TF),
     )
     source_position_m: tuple[float, float, float] = place(

@@ -75,7 +75,7 @@ class TrackerDriverNode(LifecycleNode):
         names = ', '.join(config.ignored)
         self._diagnostics.value('ignored_parameters', names)
         if names:
-            self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
+            self.get_logger().warning(f'{names}: set, but ignored by a {config.device}')
         self._reporter = Reporter(config)
         self._pose_array.open(config.pose_array)
         self._transforms = ros.SensorTransforms(self, config)
@@ -128,7 +128,9 @@ class TrackerDriverNode(LifecycleNode):
         self._start_timer.cancel()
         for transition in (self.trigger_configure, self.trigger_activate):
             if transition() != TransitionCallbackReturn.SUCCESS:
-                self.get_logger().error(f'{NODE_NAME}: expected to start, got a refusal')
+                self.get_logger().error(
+                    f'{NODE_NAME}: expected to start, but activation was refused'
+                )
                 return
 
     def _on_frame(self, raw: RawFrame) -> None:

@@ -45,7 +45,10 @@ def test_defaults_fit_the_nominal_load():
         ({'hemisphere': 'inner'}, r"hemisphere: expected one of front, .* got 'inner'"),
         ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
         ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
-        ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
+        (
+            {'baud_rate_bps': 9600},
+            r'baud_rate_bps: expected a rate that is enough for one sensor at 9600 bps',
+        ),
         ({'retry_first_s': 0.5}, r'retry_first_s: expected value <= retry_last_s = 0.1, got 0.5'),
         ({'rate_hz': 2.0}, r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2'),
         ({'baud_rate_bps': 100000}, r'baud_rate_bps: expected one of .* got 100000'),

@@ -151,7 +151,7 @@ def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulat
     monkeypatch.setattr(run.node, 'get_logger', lambda: SimpleNamespace(warning=said.append))
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     monkeypatch.undo()
-    assert said == ['point_mode, range_in: set, but without meaning to a mock']
+    assert said == ['point_mode, range_in: set, but ignored by a mock']
     assert run.spin_until(
         lambda: run.diagnostics and run.values()['ignored_parameters'] == 'point_mode, range_in'
     )

@@ -131,9 +131,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('clip', metavar='CLIP', type=clip_arguments.clip_path, help='.bvh, .amc or .c3d')
     add('edit', metavar='EDIT.yaml', type=Path, help='constraints and options, puppet-edit/1')
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
-    add('--report', type=Path, metavar='JSON', help='errors and times by level, each constraint')
-    add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
-    text = 'exit with 0 though constraints are not met'
+    add(
+        '--report',
+        type=Path,
+        metavar='JSON',
+        help='write errors and times per level, and the result of each constraint',
+    )
+    add('--preview', type=Path, metavar='PNG', help='draw instants before and after')
+    text = 'exit with 0 even if constraints are not met'
     add('--allow-unmet', action='store_true', help=text)
     edit_session.add_reading_arguments(parser)
 

@@ -35,37 +35,37 @@ Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
 # By group: option, kind of value or its choices, name of the value, default, help.
 OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
     'what was measured': (
-        ('--targets', Path, 'F', None, 'end-effectors of the same body: .csv, .yaml, or a clip '
-         "(.bvh, .amc, .c3d); without, the clip's own ones, as of a .c3d"),
+        ('--targets', Path, 'F', None, 'measured end-effectors of the same body: .csv, .yaml, or '
+         "a clip (.bvh, .amc, .c3d); default: the clip's own, as in a .c3d"),
         ('--targets-start-s', float, 'T', 0.0,
-         'where the first frame of a --targets clip is in CLIP; default %(default)g'),
+         'time in CLIP of the first frame of a --targets clip; default %(default)g'),
         ('--end-effectors', clip_arguments.listed, 'A,B', None,
          f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too'),
-        ('--meet', list, 'A,B[:M]', [], 'these two meet, M metres apart; may be repeated'),
+        ('--meet', list, 'A,B[:M]', [], 'make these two meet, M metres apart; may be repeated'),
     ),
     'keyframes': (
         ('--keyframes', str, '0,30,..', None,
          f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)'),
         ('--most-s', float, 'T', enhancement.MOST_S,
-         'between keyframes that are found; default %(default)g'),
+         'longest time between automatic keyframes; default %(default)g'),
         ('--tolerance-mm', float, 'E', 0.0,
-         'more keyframes where errors are larger; default %(default)g: none'),
+         'add keyframes where errors are larger than this; default %(default)g: none'),
     ),
     'curves': (
         ('--method', METHODS, None, METHODS[0],
-         'keyframes and curves, or every frame as live; default %(default)s'),
-        ('--weight', float, 'W1', None, 'of end-effectors against angles, below 1; default '
+         'keyframes and curves, or frame by frame as in the live graph; default %(default)s'),
+        ('--weight', float, 'W1', None, 'weight of end-effectors against angles, below 1; default '
          f'{_DEFAULT.weight:g}, {ONLINE} {enhancement.SOFT_WEIGHT:g}'),
         ('--channels', tuple(enhancement.CHANNEL_KINDS), None, _DEFAULT.channels,
-         'numbers that curves are fitted to; default %(default)s'),
+         'rotation parameters to which curves are fitted; default %(default)s'),
         ('--detail-s', float, 'T', _DEFAULT.detail_s,
-         "knots between keyframes; 0: none, the paper's curve; default %(default)g"),
+         'knot spacing between keyframes; 0: no knots, as in the paper; default %(default)g'),
         ('--only-keyframes', bool, None, False,
-         'do not follow end-effectors between keyframes'),
+         'ignore measured end-effectors between keyframes'),
         ('--segment', int, 'K', _DEFAULT.segment,
          'with --detail-s 0: join segments of K keyframes; default %(default)s: one'),
         ('--root', enhancement.ROOT_CHOICES, None, _DEFAULT.root,
-         'whether the pelvis gives way; auto: if a foot is measured'),
+         'whether the pelvis may move; auto: only if a foot is measured'),
     ),
 }  # fmt: skip
 
@@ -165,7 +165,7 @@ def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
         got = f'a median distance of {np.median(apart):.2f} m'
         raise ConfigError(f'--targets: expected {wanted}, got {got}')
     if apart.max() < 1e-6:
-        wanted = 'positions that differ from those of the angles'
+        wanted = 'positions that differ from those given by the angles'
         raise ConfigError(f'--targets: expected {wanted}, got the same')
 
 
@@ -180,7 +180,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--report', type=Path, metavar='JSON', help='errors before and after')
-    add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
+    add('--preview', type=Path, metavar='PNG', help='draw instants before and after')
     for title, options in OPTIONS.items():
         group = parser.add_argument_group(title)
         for name, kind, metavar, default, text in options:

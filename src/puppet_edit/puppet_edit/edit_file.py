@@ -656,7 +656,9 @@ def _doorways(section: Section, work: _Work) -> None:
         doorway = _doorway(entry, work.motion)
         found = scene.doorway_constraints(work.motion, [doorway], ground)
         if not found:
-            raise entry.error('lintel_m', 'a doorway on the way of the body', 'one beside it')
+            raise entry.error(
+                'lintel_m', 'a doorway on the path of the body', 'one beside the path'
+            )
         doorways.append(doorway)
         work.constraints += found
         work.notes.append(f'stooped below {doorway.lintel_m:g} m')

@@ -48,7 +48,7 @@ def warm_up(clip: Motion) -> None:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    text = 'leave the floor and the first frames as the file has them'
+    text = 'keep the floor and the first frames as they are in the file'
     parser.add_argument('--as-is', action='store_true', help=text)
     clip_arguments.add_clip_options(parser)
 

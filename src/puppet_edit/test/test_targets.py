@@ -166,7 +166,7 @@ def test_broken_csv_is_named_with_its_line(tmp_path, text, says):
         ('[0, 3]', '[]', 'keyframes: expected a list of frames, got []'),
         ('[0.3, 0.2, 1.0]', '[0.3, 0.2]', 't.yaml:7: positions[1].left_hand: expected 3 finite'),
         ('frame: 3, left_hand', 'frame: 3, tail', 'expected frame or one of left_hand'),
-        ('frame: 3', 'frame: 0', 'expected each end-effector once a frame'),
+        ('frame: 3', 'frame: 0', 'expected each end-effector once per frame'),
         ('0.09', '9', 't.yaml:4: meet[0]: expected a distance of 0 .. 1 m, got 9'),
         ('pair: [left_hand, right_hand]', 'pair: [left_hand]', 'expected two end-effectors'),
         ('pair: [left_hand, right_hand]', 'pair: [left_hand, tail]', 'meet[0]: expected some of'),

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Command `measure_noise`: R of every resting sensor from /tracker/raw, written to a YAML file.
+Measure the noise R of every sensor at rest from /tracker/raw, and write it to a YAML file.
 
 Lay the sensors down where the performer will be, start the driver, run this, then give the file to
 pose_filter (Shin2002 ch. 3).
@@ -95,9 +95,7 @@ def parser() -> argparse.ArgumentParser:
         metavar='S',
         help='how long to record [s], default 10',
     )
-    parser.add_argument(
-        '--force', action='store_true', help='also write sensors that were not at rest'
-    )
+    parser.add_argument('--force', action='store_true', help='also write sensors that were moving')
     return parser
 
 

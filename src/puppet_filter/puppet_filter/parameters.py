@@ -21,132 +21,133 @@ def _positive(default: float, unit: str, high: float, description: str) -> Any:
 @dataclass(frozen=True, slots=True)
 class PoseFilterConfig:
     frame_id: str = setting(
-        'transmitter', description='frame of the poses if the input names none'
+        'transmitter', description='Frame of the poses if the input names none.'
     )
     expected_rate_hz: float = setting(
-        120.0, 'Hz', 0.0, 1000.0, 'rate below nine tenths of which diagnostics warn; 0 for any'
+        120.0,
+        'Hz',
+        0.0,
+        1000.0,
+        'Expected frame rate; diagnostics warn below 90 % of it; 0: no check.',
     )
     noise_position_mm: float = _positive(
-        0.5,
-        'mm',
-        100.0,
-        'standard deviation of a position sample, where no measured noise is given',
+        0.5, 'mm', 100.0, 'Standard deviation of a position sample, if no measured noise is given.'
     )
     noise_orientation_deg: float = _positive(
-        0.05, 'deg', 30.0, 'standard deviation of an orientation sample about each axis, likewise'
+        0.05, 'deg', 30.0, 'Standard deviation of an orientation sample about each axis, likewise.'
     )
     noise_file: str = setting(
-        '',
-        description='YAML written by measure_noise: R of each sensor; set again to read it again',
+        '', description='YAML file of measure_noise, R of each sensor; set again to reload it.'
     )
     process_model: str = setting(
         'adaptive',
-        description='adaptive or constant density of white acceleration, or q1 to q8 of '
-        'Shin2002 eq. 3.5',
+        description='Process model: adaptive or constant (physical) density of white '
+        'acceleration, or q1 to q8 of Shin2002 eq. 3.5 (printed).',
         choices=('adaptive', 'physical', 'printed'),
     )
     process_linear_m2_s3: float = _positive(
         20.0,
         'm^2/s^3',
         1e6,
-        'spectral density of linear acceleration; adaptive: while samples are missing',
+        'Spectral density of linear acceleration; adaptive: used while samples are missing.',
     )
     process_angular_rad2_s3: float = _positive(
-        500.0, 'rad^2/s^3', 1e7, 'spectral density of angular acceleration, likewise'
+        500.0, 'rad^2/s^3', 1e7, 'Spectral density of angular acceleration, likewise.'
     )
     process_quiet_linear_m2_s3: float = _positive(
-        1e-05, 'm^2/s^3', 1e6, 'linear density at rest (adaptive)'
+        1e-05, 'm^2/s^3', 1e6, 'Linear density at rest (adaptive).'
     )
     process_quiet_angular_rad2_s3: float = _positive(
-        3e-05, 'rad^2/s^3', 1e7, 'angular density at rest (adaptive)'
+        3e-05, 'rad^2/s^3', 1e7, 'Angular density at rest (adaptive).'
     )
     process_highest_linear_m2_s3: float = _positive(
-        200.0,
-        'm^2/s^3',
-        1e6,
-        'linear density that explains the strongest accelerations (adaptive)',
+        200.0, 'm^2/s^3', 1e6, 'Linear density for the strongest accelerations (adaptive).'
     )
     process_highest_angular_rad2_s3: float = _positive(
-        20000.0,
-        'rad^2/s^3',
-        1e7,
-        'angular density that explains the strongest accelerations (adaptive)',
+        20000.0, 'rad^2/s^3', 1e7, 'Angular density for the strongest accelerations (adaptive).'
     )
     process_surprise_limit: float = setting(
         18.0,
         '-',
         3.0,
         1000.0,
-        'squared distance of a position or rotation sample, or of the mean of the last ones, 3 '
-        'on average, above which its density is raised (adaptive)',
+        'Squared Mahalanobis distance of a sample, or of the mean of recent ones, above which '
+        'the density is raised; 3 on average (adaptive).',
     )
     process_trend_s: float = _positive(
-        0.03, 's', 10.0, 'memory of that mean, which finds slow motion in the noise (adaptive)'
+        0.03, 's', 10.0, 'Memory of that mean, which detects slow motion in noise (adaptive).'
     )
     process_settle_s: float = _positive(
-        0.03, 's', 10.0, 'time constant with which a raised density falls (adaptive)'
+        0.03, 's', 10.0, 'Time constant with which a raised density decays (adaptive).'
     )
-    process_q1: float = setting(3.9e-06, 'm^2', 0.0, 1.0, 'position (printed)')
-    process_q2: float = setting(0.0007, 'm^2/s', 0.0, 10.0, 'position and velocity (printed)')
-    process_q3: float = setting(0.0007, 'm^2/s', 0.0, 10.0, 'equal to q2 (printed)')
-    process_q4: float = setting(0.17, 'm^2/s^2', 0.0, 1000.0, 'velocity (printed)')
-    process_q5: float = setting(9.6e-05, 'rad^2', 0.0, 10.0, 'rotation (printed)')
-    process_q6: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'rotation and rate (printed)')
-    process_q7: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'equal to q6 (printed)')
-    process_q8: float = setting(4.2, 'rad^2/s^2', 0.0, 10000.0, 'rate (printed)')
+    process_q1: float = setting(3.9e-06, 'm^2', 0.0, 1.0, 'Position noise (printed).')
+    process_q2: float = setting(0.0007, 'm^2/s', 0.0, 10.0, 'Position-velocity noise (printed).')
+    process_q3: float = setting(0.0007, 'm^2/s', 0.0, 10.0, 'Equal to q2 (printed).')
+    process_q4: float = setting(0.17, 'm^2/s^2', 0.0, 1000.0, 'Velocity noise (printed).')
+    process_q5: float = setting(9.6e-05, 'rad^2', 0.0, 10.0, 'Rotation noise (printed).')
+    process_q6: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'Rotation-rate noise (printed).')
+    process_q7: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'Equal to q6 (printed).')
+    process_q8: float = setting(4.2, 'rad^2/s^2', 0.0, 10000.0, 'Angular rate noise (printed).')
     initial_speed_m_s: float = _positive(
-        3.0, 'm/s', 100.0, 'standard deviation of the velocity of a new state'
+        3.0, 'm/s', 100.0, 'Standard deviation of the velocity of a new state.'
     )
     initial_rate_rad_s: float = _positive(
-        10.0, 'rad/s', 1000.0, 'standard deviation of the angular velocity of a new state'
+        10.0, 'rad/s', 1000.0, 'Standard deviation of the angular velocity of a new state.'
     )
     gate_mahalanobis_limit: float = setting(
-        6.0, '-', 1.0, 1e6, 'samples further than this from the prediction are outliers'
+        6.0, '-', 1.0, 1e6, 'Samples farther than this from the prediction are outliers.'
     )
     gate_jump_count: int = setting(
         2,
         '-',
         1,
         1000,
-        'outliers in a row that agree with each other and mean a true jump, which is followed so '
-        'many samples late less one; 1 lets every outlier through',
+        'Number of consecutive, mutually consistent outliers that count as a true jump, which is '
+        'followed with a delay of one sample less; 1 lets every outlier through.',
     )
     gate_jump_speed_m_s: float = _positive(
         FASTEST_M_S,
         'm/s',
         1000.0,
-        'fastest motion of a body: with which outliers still agree, and a gap is bridged',
+        'Fastest motion of a body: the limit for consistent outliers and for bridging a gap.',
     )
     gate_jump_rate_rad_s: float = _positive(
-        FASTEST_RAD_S, 'rad/s', 1000.0, 'fastest rotation, likewise'
+        FASTEST_RAD_S, 'rad/s', 1000.0, 'Fastest rotation, likewise.'
     )
     gap_hold_s: float = setting(
-        0.03, 's', 0.0, 10.0, 'gap without samples that is bridged at constant velocity'
+        0.03, 's', 0.0, 10.0, 'Length of a gap that is bridged at constant velocity.'
     )
-    gap_decay_s: float = _positive(0.3, 's', 10.0, 'time constant of the velocity in a longer gap')
+    gap_decay_s: float = _positive(
+        0.3, 's', 10.0, 'Time constant of the decay of velocity in a longer gap.'
+    )
     gap_reach_m: float = _positive(
         0.5,
         'm',
         100.0,
-        'about how far a sensor is carried on in a gap: the velocity of faster ones decays sooner',
+        'Approximate distance that a sensor is extrapolated in a gap; the velocity of fast '
+        'sensors decays sooner.',
     )
     gap_lost_after_s: float = _positive(
-        0.5, 's', 60.0, 'gap after which a sensor is lost and starts anew'
+        0.5, 's', 60.0, 'Length of a gap after which a sensor is lost and its state restarts.'
     )
     gap_restart_s: float = _positive(
         1.0,
         's',
         1e6,
-        'step back of the stamps that is a new recording at once; of a smaller one a few frames '
-        'are taken for late',
+        'Backward step of the stamps that means a new recording at once; after a smaller step, a '
+        'few frames are treated as late.',
     )
     lookahead_s: float = setting(
-        0.0, 's', 0.0, 0.2, 'how far ahead of the stamp poses are predicted, for known latency'
+        0.0,
+        's',
+        0.0,
+        0.2,
+        'How far beyond the stamp poses are predicted, to offset known latency.',
     )
     pose_array: str = setting(
         POSES_OFF,
-        description='whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-        'lost, or of the valid ones',
+        description='Whether to publish a geometry_msgs/PoseArray as well: of all sensors, NaN '
+        'where lost, or of valid ones only.',
         choices=POSE_ARRAY_MODES,
     )
 

@@ -91,7 +91,7 @@ class PoseFilterNode(Node):
     def _on_tuning(self, tuning: Tuning) -> None:
         self._stage.configure(tuning)
         self._diagnostics.expected_rate_hz = tuning.parameters.expected_rate_hz
-        self.get_logger().info('new tuning in force')
+        self.get_logger().info('new parameters applied')
 
     def _on_counts(self) -> None:
         for name, count in self._filter.counts().items():

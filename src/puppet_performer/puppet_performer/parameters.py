@@ -14,31 +14,32 @@ class _Setup:
     """Who is measured, and how the first calibration is come by."""
 
     performer: str = setting(
-        'performer', description="The performer's character, by name or path.", live=False
+        'performer', description="Performer's character, by name or path.", live=False
     )
     layout: str = setting(
         'default14', description='Sensor layout, by name or path of its YAML file.', live=False
     )
     calibration_file: str = setting(
         '',
-        description='Loaded at the start if it exists; calibrations are saved there.',
+        description='Calibration file: loaded at startup if it exists; new calibrations are saved '
+        'to it.',
         live=False,
     )
     auto_calibrate: bool = setting(
         True,
-        description='Without a calibration, wait for a still T-pose and take one.',
+        description='Whether to wait for a still T-pose and calibrate if there is no calibration.',
         live=False,
     )
     calibration_duration_s: float = setting(
         1.0, 's', 0.1, 60.0, 'How long the T-pose must be held for automatic calibration.'
     )
     world_frame: str = setting(
-        'world', description='Frame in which /tf_static has the transmitter.', live=False
+        'world', description='Parent frame of the transmitter on /tf_static.', live=False
     )
     prop_frames: str = setting(
         '',
-        description='Frames of /tf that are props of the posture, as sensors of the layout are, '
-        'where they were last; separated by commas.',
+        description='Frames of /tf to use as props of the posture, like sensors of the layout; '
+        'separated by commas. Their latest poses are used.',
         live=False,
     )
 

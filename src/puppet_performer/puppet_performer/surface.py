@@ -85,7 +85,7 @@ class SurfaceRecorder:
                 f'segments: expected some of {", ".join(SEGMENTS)}, got {unknown[0]!r}'
             )
         if len(set(segments)) < len(segments):
-            raise ConfigError('segments: expected each once, got one of them twice')
+            raise ConfigError('segments: expected each segment once, got one twice')
         self._places = tuple(
             Place(SEGMENT_INDEX[name], row) for name in segments for row in range(N_SAMPLES)
         )

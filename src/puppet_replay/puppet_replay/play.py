@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Play a bag to the live graph: its sensors, or a later topic, not what the nodes publish again.
+Play a bag to the live graph: its sensors or a later topic, without what the nodes recompute.
 
 Waits until the nodes are there, then goes at the pace of the recording times --rate, but not
 faster than the nodes can take it: no frame is lost.
@@ -417,8 +417,8 @@ def profile_of(text: str) -> QoSProfile:
 def parser() -> argparse.ArgumentParser:
     p = io.CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
-    entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
-    others = 'nodes that must be there besides those that the topics need'
+    entries = f'one of {", ".join(ENTRIES)}; default: the first one in the bag'
+    others = 'further nodes to wait for, besides those that the topics need'
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     add('--rate', type=float, default=1.0, help='times real time, default %(default)s')
     add('--clock', action='store_true', help='publish /clock, for use_sim_time')

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Record the topics of the graph in a bag: MCAP with definitions and hashes of the messages.
+Record the topics of the graph to a bag: MCAP with definitions and hashes of the messages.
 
 Ends on Ctrl-C or after --duration, with the bag complete. Of a recording that was killed, all but
 the last second can be read.
@@ -166,7 +166,7 @@ class RecordNode(Node):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
             if self._subscribe(i, offers):
                 self._last.pop(source.topic, None)
-                news = 'a publisher came that offers less or other things; asked for again'
+                news = 'a publisher with other QoS appeared; subscribed again'
                 self._log(f'{source.topic}: {news}')
 
     def _subscribe(self, number: int, offers: Collection[TopicEndpointInfo]) -> bool:
@@ -253,10 +253,14 @@ def _is_latched(offer: TopicEndpointInfo) -> bool:
 
 def parser() -> argparse.ArgumentParser:
     p = CommandParser(prog='puppet record', description=__doc__, epilog=EXAMPLE)
-    p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
-    p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
-    p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
-    how = 'of chunks; default %(default)s'
+    p.add_argument('output', type=Path, help='.mcap file or new folder to write')
+    p.add_argument(
+        '--topics', nargs='+', default=[], metavar='TOPIC', help='topics to record; default: all'
+    )
+    p.add_argument(
+        '--duration', type=float, metavar='S', help='seconds to record; default: until Ctrl-C'
+    )
+    how = 'compression of chunks; default %(default)s'
     p.add_argument('--compression', default=COMPRESSIONS[0], choices=COMPRESSIONS, help=how)
     return p
 
@@ -297,7 +301,9 @@ def run(arguments: Sequence[str]) -> int:
                 rclpy.try_shutdown()
     except OSError as err:
         reason = err.strerror or str(err)
-        raise OSError(f'{options.output}: {reason}; what was written before can be read') from err
+        raise OSError(
+            f'{options.output}: {reason}; the messages written before can be read'
+        ) from err
     return _report(node, options)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Replay a bag deterministically: what the graph makes of recorded sensors, into another bag.
+Run the pipeline offline and deterministically on a bag, and write the result to another bag.
 
 In one process, without topics or clocks; the same bag and parameters give the same bytes.
 """
@@ -205,14 +205,24 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(prog='puppet replay', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = ', '.join(ENTRIES)
-    where = f'where the recorded messages enter: {entries}; the first there is by default'
-    one, how = 'one parameter of a node; may be repeated', 'of chunks; default %(default)s'
+    where = (
+        f'topic at which the recorded messages enter: {entries}; default: the first one in the bag'
+    )
+    one, how = (
+        'set one parameter of a node; may be repeated',
+        'compression of chunks; default %(default)s',
+    )
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
-    add('output', type=Path, help='.mcap file to write, or a new folder')
+    add('output', type=Path, help='.mcap file or new folder to write')
     add('--entry', default='', choices=ENTRIES, metavar='TOPIC', help=where)
     for name in SHORT:
         add(f'--{name}', default='', metavar='NAME', help=f'{name}, by name or path of its file')
-    add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
+    add(
+        '--params',
+        type=Path,
+        metavar='FILE',
+        help='ROS parameter file that overrides the installed ones',
+    )
     add('--set', action='append', default=[], metavar='NODE.NAME=VALUE', help=one)
     add('--compression', default='none', choices=COMPRESSIONS, help=how)
     return p
@@ -228,7 +238,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output, 'output')
     bag, output = options.bag.resolve(), options.output.resolve()
     if options.bag.exists() and (output == bag or bag in output.parents):
-        raise ConfigError(f'output: expected another place than the bag, got {options.output}')
+        raise ConfigError(f'output: expected a path other than the bag, got {options.output}')
     started = time.perf_counter()
     short = {name: getattr(options, name) for name in SHORT}
     with BagReader(options.bag) as reader:

@@ -70,7 +70,7 @@ rules:
         ('rules:\n  - {max_cm: 1.0}\n', 3, 'max_cm: expected a known key'),
         ('rules:\n  - {missing_messages: 1.5}\n', 3, 'expected a whole number, got 1.5'),
         ('rules:\n  - {field: f, extra_messages: 2}\n', 3, 'a rule without a field'),
-        ('rules:\n  - {topic: /tf}\n', 3, 'expected a limit such as max_mm'),
+        ('rules:\n  - {topic: /tf}\n', 3, 'expected a tolerance such as max_mm'),
         ('rules: 7\n', 2, 'rules: expected a list'),
         ('rule: []\n', 2, 'rule: expected a known key'),
     ],

@@ -65,7 +65,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path, environment):
 
     done = subprocess.run(words, preexec_fn=fill, **options)
     assert done.returncode == 1 and 'Traceback' not in done.stderr
-    assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
+    assert f'{tmp_path / "a.mcap"}: File too large; the messages written' in done.stderr
 
 
 def test_a_replay_never_writes_into_its_bag(walk, tmp_path, capsys):
@@ -76,7 +76,7 @@ def test_a_replay_never_writes_into_its_bag(walk, tmp_path, capsys):
     before = inside.read_bytes()
     for name in ('bag_0.mcap', 'bag_1.mcap'):
         assert replay.main([str(folder), str(folder / name)]) == 2
-        assert 'output: expected another place than the bag' in capsys.readouterr().err
+        assert 'output: expected a path other than the bag' in capsys.readouterr().err
     assert inside.read_bytes() == before and len(list(folder.iterdir())) == 1
 
 

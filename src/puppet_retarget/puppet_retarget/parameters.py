@@ -29,7 +29,7 @@ class CommandConfig:
     )
     topic: str = setting(
         '',
-        description='Their topic; empty: that of the joint_trajectory_controller or '
+        description='Topic of the commands; empty: that of the joint_trajectory_controller or '
         'forward_position_controller.',
     )
     state_topic: str = setting(
@@ -39,20 +39,30 @@ class CommandConfig:
     joints: tuple[str, ...] = setting(
         ALL_JOINTS, description="Joints in the controller's order; all: as in the URDF."
     )
-    rate_hz: float = setting(1000.0, 'Hz', 10.0, 1000.0, 'Commands a second at most.')
-    ahead_s: float = setting(0.03, 's', 0.001, 1.0, 'time_from_start; more is smoother and later.')
+    rate_hz: float = setting(1000.0, 'Hz', 10.0, 1000.0, 'Largest number of commands per second.')
+    ahead_s: float = setting(
+        0.03,
+        's',
+        0.001,
+        1.0,
+        'time_from_start of the commands; larger values are smoother and later.',
+    )
     start_rad_s: float = setting(
-        0.5, 'rad/s', 0.01, 10.0, 'Speed at which joints first come to the puppet, at most.'
+        0.5,
+        'rad/s',
+        0.01,
+        10.0,
+        'Largest joint speed while the robot first approaches the puppet.',
     )
     lead_rad: float = setting(
-        0.5, 'rad', 0.05, 6.3, 'How far a command is from where the joint is, at most.'
+        0.5, 'rad', 0.05, 6.3, 'Largest distance of a command from the actual joint position.'
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RetargetConfig:
     solver: str = setting(
-        SOLVER_NAMES[0], description='How the puppet is posed.', choices=SOLVER_NAMES
+        SOLVER_NAMES[0], description='Solver that poses the puppet.', choices=SOLVER_NAMES
     )
     character: str = setting('blubby', description='Puppet, by name or path of its YAML file.')
     environment: str = setting(
@@ -62,26 +72,31 @@ class RetargetConfig:
     influence_distances_m: str = setting(
         '',
         'm',
-        description='D of single pairs, over those of the environment: '
+        description='D of individual pairs, replaces that of the environment: '
         'table.left_hand=0.3, stool.hips=0.2.',
     )
     tuning: SolverConfig = SolverConfig()
     performer_leg_length_m: float = setting(
-        0.0, 'm', 0.0, 10.0, 'Hip to sole of the performer; 0: as its messages say.', live=False
+        0.0,
+        'm',
+        0.0,
+        10.0,
+        'Leg length of the performer, hip to sole; 0: taken from its messages.',
+        live=False,
     )
     hold_after_s: float = setting(
-        0.25, 's', 0.01, 10.0, 'A gap in the input from which on the puppet eases back.'
+        0.25, 's', 0.01, 10.0, 'Length of an input gap after which the puppet eases back in.'
     )
     ease_s: float = setting(
         0.5,
         's',
         0.0,
         10.0,
-        'How long the easing takes; longer where it would be faster than a body.',
+        'Duration of the easing; longer if the motion would otherwise be too fast for a body.',
     )
     last_posture_file: str = setting(
         '',
-        description='Where the last posture is kept, for a restart to ease from; empty: nowhere.',
+        description='File of the last posture, from which a restarted puppet eases; empty: none.',
         live=False,
     )
     command: CommandConfig = CommandConfig()
@@ -97,7 +112,7 @@ IMPORTANCE_ROWS = (
     Row(
         'surface_file',
         '',
-        description="Measured points of the performer's surface; none: an ordinary person's.",
+        description="Measured points of the performer's surface; empty: an average person.",
     ),
 )
 SOLVER_ROWS = (

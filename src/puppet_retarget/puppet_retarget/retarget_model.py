@@ -127,7 +127,7 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
     with path.open('rb') as source:
         data = source.read(_HEAD_SIZE + 2 * dtype.itemsize + 1)
     if not data.startswith(MAGIC):
-        raise InputFileError(path, 'a last posture', 'something else')
+        raise InputFileError(path, 'a last posture', 'other data')
     if data[:_HEAD_SIZE] != _head(joint_names):
         raise InputFileError(
             path, 'joints of this character, kept since the system started', 'others'

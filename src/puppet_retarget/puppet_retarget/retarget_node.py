@@ -334,7 +334,7 @@ class RetargetNode(Node):
         if is_start and last is not None:
             self._stage.model.resume(last)
         elif is_start and refusal:
-            self.get_logger().warning(f'not eased from the last posture: {refusal}')
+            self.get_logger().warning(f'last posture not used: {refusal}')
         return kept
 
     def _build_config(self, values: Any) -> RetargetConfig:

@@ -322,8 +322,8 @@ def test_a_record_that_is_damaged_leaves_the_one_before(tmp_path, rng):
 @pytest.mark.parametrize(
     ('change', 'text'),
     [
-        (lambda data: b'', 'a last posture, got something else'),
-        (lambda data: b'not one' * 500, 'a last posture, got something else'),
+        (lambda data: b'', 'a last posture, got other data'),
+        (lambda data: b'not one' * 500, 'a last posture, got other data'),
         (lambda data: data[:-8], 'bytes, got'),
         (lambda data: data + b'x', 'bytes, got'),
         (lambda data: data[:48] + b'1' * (len(data) - 48), 'a record with its checksum'),

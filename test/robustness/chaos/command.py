@@ -52,21 +52,27 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='puppet stress chaos',
         epilog=f'faults:\n{kinds}\n\n{EXAMPLE}',
-        description='Cause faults in the running graph and measure how it gets over them.',
-    )
-    p.add_argument('--seed', type=int, default=1, help='of the faults; default %(default)s')
-    p.add_argument(
-        '--minutes', type=float, default=5.0, metavar='M', help='how long; default %(default)s'
+        description='Inject faults into the running graph and measure its recovery.',
     )
     p.add_argument(
-        '--faults', default='', metavar='A,B', help='some of those below; all if absent'
+        '--seed', type=int, default=1, help='random seed of the faults; default %(default)s'
+    )
+    p.add_argument(
+        '--minutes',
+        type=float,
+        default=5.0,
+        metavar='M',
+        help='duration in minutes; default %(default)s',
+    )
+    p.add_argument(
+        '--faults', default='', metavar='A,B', help='faults to inject, listed below; default: all'
     )
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
-    p.add_argument('--sim-time', action='store_true', help='the nodes live by /clock')
+    p.add_argument('--sim-time', action='store_true', help='run the nodes on /clock')
     p.add_argument(
         '--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s'
     )
-    p.add_argument('--json', type=Path, metavar='FILE', help='write everything there')
+    p.add_argument('--json', type=Path, metavar='FILE', help='write all results to this file')
     return p
 
 

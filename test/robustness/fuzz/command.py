@@ -49,15 +49,23 @@ def parser() -> argparse.ArgumentParser:
         description='Read damaged files of every kind: each must be read or refused in a line,\n'
         'in little time and memory.',
     )
-    p.add_argument('--seed', type=int, default=1, help='of the damage, default %(default)s')
     p.add_argument(
-        '--minutes', type=float, default=1.0, metavar='M', help='how long; default %(default)s'
+        '--seed', type=int, default=1, help='random seed of the damage, default %(default)s'
+    )
+    p.add_argument(
+        '--minutes',
+        type=float,
+        default=1.0,
+        metavar='M',
+        help='duration in minutes; default %(default)s',
     )
     p.add_argument(
         '--kinds', default=ALL, metavar='KIND,..', help='what is damaged; default %(default)s'
     )
     p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
-    p.add_argument('--save', type=Path, metavar='DIR', help='write the files that failed there')
+    p.add_argument(
+        '--save', type=Path, metavar='DIR', help='save files that failed in this folder'
+    )
     return p
 
 

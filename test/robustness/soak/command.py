@@ -64,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='puppet stress soak',
         epilog=EXAMPLE,
-        description='Run the graph for long: does memory grow, latency drift, are frames lost?',
+        description='Run the graph for a long time; check memory growth, latency drift and lost '
+        'frames.',
     )
     p.add_argument('--minutes', type=float, help=f'how long; default {DEFAULT_MINUTES:g}')
     p.add_argument('--composed', action='store_true', help='all nodes in one process')
@@ -81,10 +82,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         '--accelerated',
         action='store_true',
-        help='simulated time through the stages of the nodes, as fast as it goes',
+        help='run the stages in simulated time, as fast as possible',
     )
     p.add_argument('--hours', type=float, help=f'of simulated time, default {DEFAULT_HOURS:g}')
-    p.add_argument('--json', type=Path, metavar='FILE', help='write figures and series there')
+    p.add_argument(
+        '--json', type=Path, metavar='FILE', help='write figures and time series to this file'
+    )
     return p
 
 

@@ -145,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         '--character', default='blubby', metavar='C', help='the puppet; default %(default)s'
     )
-    p.add_argument('--json', type=Path, metavar='FILE', help='the figures, for programs')
+    p.add_argument('--json', type=Path, metavar='FILE', help='write the figures to this file')
     return p
 
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = f'folder with {", ".join(SUFFIXES)}, bags with /performer/posture'
     add('in_dir', metavar='IN_DIR', type=Path, help=text)
-    text = f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}'
+    text = f'output: CHARACTER/… mirrors IN_DIR; {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}'
     add('out_dir', metavar='OUT_DIR', type=Path, help=text)
     add(
         '--character',
@@ -41,22 +41,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f'names or files; default {DEFAULT_CHARACTER}',
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument('--workers', type=int, metavar='N', help='processes; default one a core')
-    text = "an existing cluster's scheduler instead, e.g. tcp://127.0.0.1:8786"
+    where.add_argument(
+        '--workers', type=int, metavar='N', help='number of processes; default: one per core'
+    )
+    text = 'use the cluster of this scheduler instead, e.g. tcp://127.0.0.1:8786'
     where.add_argument('--dask', metavar='ADDRESS', help=text)
-    text = 'only clips of such a name, or of such a path below IN_DIR; may be repeated'
+    text = 'only clips whose name, or path below IN_DIR, matches; may be repeated'
     add('--glob', action='append', default=[], metavar='PATTERN', help=text)
-    add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
-    text = 'of the outputs; default .npz for robots, else .bvh'
+    add(
+        '--asf',
+        type=Path,
+        metavar='F',
+        help='skeleton of all .amc clips; default: the .asf beside each',
+    )
+    text = 'output format; default npz for robots, else bvh'
     add('--format', choices=[suffix[1:] for suffix in MOTION_SUFFIXES], help=text)
     clip_arguments.add_solver_options(parser)
-    add('--overwrite', action='store_true', help='make finished outputs anew, too')
-    add('--dry-run', action='store_true', help='only say what would be done')
-    text = 'address space of a process; a clip that needs more fails; default any'
+    add('--overwrite', action='store_true', help='redo finished outputs as well')
+    add('--dry-run', action='store_true', help='only list what would be done')
+    text = 'address-space limit per process; a clip that needs more fails; default: none'
     add('--memory-gib', type=float, metavar='G', help=text)
-    text = 'how long a clip may take [s], 0 for any time; default %(default)g'
+    text = 'time limit per clip [s]; 0 for none; default %(default)g'
     add('--timeout', type=float, default=3600.0, metavar='S', help=text)
-    text = f'the table also here, .csv or .parquet; it always is in OUT_DIR/{SUMMARY}'
+    text = f'write the table here as well, .csv or .parquet; OUT_DIR/{SUMMARY} is always written'
     add('--summary', type=Path, metavar='FILE', help=text)
     add('--json', type=Path, metavar='FILE', help='counts, rates and times of the run')
     clip_arguments.add_tuning_options(parser)
@@ -95,7 +102,9 @@ def _check(arguments: argparse.Namespace) -> None:
     if not 0.0 <= arguments.timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f'--timeout: expected 0 .. {MAX_TIMEOUT_S:g}, got {arguments.timeout:g}')
     if arguments.memory_gib is not None and arguments.dask:
-        raise ConfigError('--memory-gib: expected no --dask, whose workers have their own')
+        raise ConfigError(
+            '--memory-gib: expected no --dask with it, as its workers set their own limit'
+        )
     if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
         raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
     if arguments.summary:

@@ -173,8 +173,7 @@ def held(out_dir: Path) -> Iterator[str]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as err:
             raise ConfigError(
-                f'OUT_DIR: expected a folder of no other run, got {str(out_dir)!r}, which one '
-                'is writing'
+                f'OUT_DIR: expected a folder that no other run uses, got {str(out_dir)!r}'
             ) from err
         run = uuid4().hex
         shutil.rmtree(parts, ignore_errors=True)

@@ -28,7 +28,7 @@ def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> lis
     if not in_dir.is_dir():
         raise ConfigError(f'IN_DIR: expected a folder, got {str(in_dir)!r}')
     if in_dir.resolve() == out_dir.resolve():
-        raise ConfigError(f'OUT_DIR: expected another folder than IN_DIR, got {str(out_dir)!r}')
+        raise ConfigError(f'OUT_DIR: expected a folder other than IN_DIR, got {str(out_dir)!r}')
     names = sorted(
         name
         for name in _files(in_dir, out_dir.resolve())
@@ -126,17 +126,17 @@ def _check_outputs(tasks: Sequence[Task]) -> None:
     for task in tasks:
         if PurePosixPath(task.out_name) in folders:
             raise ConfigError(
-                f'IN_DIR: expected clips with outputs of their own, got {task.name}, whose output '
-                f'{task.out_name} is a folder of others; choose with --glob'
+                f'IN_DIR: expected clips with different outputs, got {task.name}, whose output '
+                f'{task.out_name} is a folder of other outputs; choose clips with --glob'
             )
         other = taken.setdefault(task.out_name, task)
         if other is not task:
             raise ConfigError(
-                f'IN_DIR: expected clips with outputs of their own, got {other.name} and '
-                f'{task.name}, both for {task.out_name}; choose with --glob'
+                f'IN_DIR: expected clips with different outputs, got {other.name} and '
+                f'{task.name}, both written to {task.out_name}; choose clips with --glob'
             )
         if place(task.out) in inputs:
             raise ConfigError(
-                f'OUT_DIR: expected outputs beside no input, got {task.out}, which is a clip'
+                f'OUT_DIR: expected outputs that replace no input, got {task.out}, which is a clip'
             )
     assert not any(task.out_name.startswith(f'{LEDGER}/') for task in tasks)

@@ -55,7 +55,7 @@ def wants_memory(error: BaseException) -> bool:
 def death(code: int | None) -> str:
     """Return how a process ended, from its exit code as multiprocessing has it."""
     if code == MEMORY_EXIT:
-        return 'ended for want of memory; see --memory-gib'
+        return 'ran out of memory; see --memory-gib'
     if code is not None and code < 0:
         try:
             return f'ended by {signal.Signals(-code).name}'

@@ -151,7 +151,7 @@ def _over_which_they_died(task: Task, codes: Sequence[int | None], *, limited: b
     ends = ', '.join(dict.fromkeys(death(code) for code in codes))
     if MEMORY_EXIT in codes:
         return failed(task, NO_MEMORY, f'{len(codes)} times, {ends}')
-    hint = ', maybe for want of memory; see --memory-gib' if limited else ''
+    hint = ', perhaps out of memory; see --memory-gib' if limited else ''
     return failed(task, KILLED, f'{len(codes)} times, {ends}{hint}')
 
 
@@ -228,7 +228,7 @@ class DaskRunner:
                 worked = now if done or threads else worked
                 if now - worked > NO_WORKER_S:
                     raise RuntimeError(
-                        f'the cluster has had no worker for {NO_WORKER_S:g} s; what is finished '
+                        f'the cluster has had no worker for {NO_WORKER_S:g} s; finished outputs '
                         'is kept'
                     )
         finally:
@@ -255,7 +255,7 @@ def _scheduler_needed() -> Iterator[None]:
     try:
         yield
     except (CancelledError, asyncio.CancelledError, OSError, TimeoutError) as err:
-        raise RuntimeError('the scheduler is gone; what is finished is kept') from err
+        raise RuntimeError('the scheduler is gone; finished outputs are kept') from err
 
 
 def _outcome(future: Future[Outcome], task: Task) -> Outcome:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Command `calibrate`: a performer's mountings and lengths from a T-pose and a range of motion.
+Calibrate sensor mountings and body lengths of a performer, from a T-pose and a range of motion.
 
 The recording comes live, with prompts; from a bag; or from a clip through virtual sensors.
 What was found is printed as a table. Exit code 1: the calibration should not be used, and is
@@ -79,22 +79,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     parser = CommandParser(prog='puppet calibrate', description=__doc__, epilog=EXAMPLE)
     add = parser.add_argument
-    origins, text = (BAG, LIVE, CLIP), 'where the recording comes from'
+    origins, text = (BAG, LIVE, CLIP), 'source of the recording'
     add('--from', dest='origin', choices=origins, required=True, help=text)
     text = 'the bag, or a clip: .bvh, .amc or .c3d; the built-in range of motion by default'
     add('file', nargs='?', type=Path, help=text)
-    add('--output', type=Path, help='calibration file to write, or to re-zero a sensor of')
-    add('--rezero', metavar='SENSOR', help='only this sensor, which was moved')
-    add('--force', action='store_true', help='write what should not be used, too')
-    text = 'whose proportions fill in what is not measured; by name or path'
+    add('--output', type=Path, help='calibration file to write, or to change with --rezero')
+    add('--rezero', metavar='SENSOR', help='recalibrate only this sensor, which has moved')
+    add('--force', action='store_true', help='save even if checks fail')
+    text = 'character whose proportions replace what is not measured; name or path'
     add('--performer', default='performer', metavar='CHARACTER', help=text)
     add('--write-character', type=Path, metavar='YAML', help="save the performer's own body")
-    add('--layout', default='default14', help='of the sensors, by name or path')
+    add('--layout', default='default14', help='sensor layout, by name or path')
     bag = parser.add_argument_group('from a bag')
-    text, metavar = 'where the tracker stands, for a bag without /tf_static', ('X', 'Y', 'Z')
+    text, metavar = 'position of the transmitter, for a bag without /tf_static', ('X', 'Y', 'Z')
     bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=metavar, help=text)
     clip = parser.add_argument_group('from a clip')
-    clip.add_argument('--seed', type=int, default=1, help='of how virtual sensors are put on')
+    clip.add_argument('--seed', type=int, default=1, help='random seed of the sensor mounting')
     clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     clip_arguments.add_clip_options(parser)
     return parser
@@ -108,7 +108,9 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if options.origin == BAG and options.file is None:
         raise ConfigError('--from bag: expected the path of a bag, got none')
     if options.rezero and (options.output is None or options.write_character is not None):
-        raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
+        raise ConfigError(
+            '--rezero: expected --output, the calibration to change, and no --write-character'
+        )
     performer = load_character(named_files.character_file(options.performer))
     layout = load_layout(named_files.layout_file(options.layout))
     if options.seed < 0:

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Command `calibrate --surface`: the performer's own surface points, touched with a sensor.
+Record points of the performer's surface, touched with a sensor.
 
 The performer node must run, calibrated, and a stylus must be among the tracker's sensors: one
 that the layout does not need, or that of a hand that is not measured now. For each prompt
@@ -81,7 +81,7 @@ class SurfaceNode(CalibrationNode):
         self._postures += 1
         if record.body != self._body:
             self.error = ConfigError(
-                f'--performer: expected {record.body!r}, whose posture comes, got {self._body!r}'
+                f'--performer: expected {record.body!r}, as the posture says, got {self._body!r}'
             )
         self._on_pair(self._join.push_right(record.stamp_ns, record))
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(
         'puppet calibrate',
         lambda: run(parser().parse_args(remove_ros_args(arguments)), arguments),
-        'what is complete is saved; the same command goes on',
+        'completed outputs are saved; run the same command again to continue',
     )
 
 
@@ -115,15 +115,15 @@ def parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add('--surface', action='store_true', required=True, help='record surface points')
     add('--output', type=Path, required=True, help='YAML file to write or extend')
-    text = 'that of the performer node, by name or path; default performer'
+    text = 'character of the performer node, by name or path; default performer'
     add('--performer', default='performer', metavar='CHARACTER', help=text)
-    add('--sensor', default='stylus', help="the stylus' sensor, default stylus")
+    add('--sensor', default='stylus', help='name of the stylus sensor, default stylus')
     text, tip = "the tip in the sensor's frame [m]; default the sensor itself", (0.0, 0.0, 0.0)
     add('--tip', type=float, nargs=3, default=tip, metavar=('X', 'Y', 'Z'), help=text)
     text = f'which, in this order; default all: {", ".join(SEGMENTS)}'
     add('--segments', nargs='+', default=list(SEGMENTS), metavar='SEGMENT', help=text)
-    add('--mirror', action='store_true', help='right limbs are copied from the left ones')
-    text = f'how long to hold still [s], default {_TOUCH.rest_s:g}'
+    add('--mirror', action='store_true', help='copy the right limbs from the left ones')
+    text = f'time to hold still at each point [s], default {_TOUCH.rest_s:g}'
     add('--rest', type=float, default=_TOUCH.rest_s, metavar='S', help=text)
     return parser
 
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if not segments and set(options.segments) - set(kept):
         raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')
     if not segments:
-        print(f'{options.output} has them all; what is to be touched again must go from it')
+        print(f'{options.output} has them all; remove from it the points to touch again')
         return EXIT_OK
     tip = np.array(options.tip)
     node = SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)

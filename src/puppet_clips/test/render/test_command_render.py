@@ -58,9 +58,9 @@ def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
         (('--video', 'x.avi'), "--video: expected a .mp4 or .gif file, got 'x.avi'"),
         (('--video', 'x.gif', '--fps', '60'), '--fps: expected at most 50 for a .gif, got 60'),
         (('--video', 'x.gif', '--speed', '0'), '--speed: expected 0.01 <= value <= 100, got 0'),
-        (('--video', 'x.gif', '-o', 'x.png'), '--out: expected it or --video, got both'),
+        (('--video', 'x.gif', '-o', 'x.png'), '--out: expected either --out or --video, got both'),
         (('-o', 'x.png', '--characters', 'nobody'), "path of a YAML file, got 'nobody'"),
-        ((), '--out: expected it or --video, got neither'),
+        ((), '--out: expected either --out or --video, got neither'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )

@@ -93,4 +93,4 @@ def test_an_output_that_is_the_input_is_refused(run, tmp_path):
     clip = tmp_path / 'a.png'
     save_png(clip, np.zeros((4, 4, 3), dtype=np.uint8))
     done = run('render', clip, '-o', clip)
-    assert done.code == 2 and '--out: expected another file than CLIP' in done.err
+    assert done.code == 2 and '--out: expected a file other than CLIP' in done.err

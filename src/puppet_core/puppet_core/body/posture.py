@@ -98,7 +98,9 @@ class Motion:
                 if np.any(squares < _MIN_NORM**2):
                     raise ConfigError('rotations: expected unit quaternions, got a zero one')
                 if not np.isfinite(squares).all():
-                    raise ConfigError('rotations: expected unit quaternions, got an endless one')
+                    raise ConfigError(
+                        'rotations: expected unit quaternions, got one that is not finite'
+                    )
                 signed = np.empty(values.shape)
                 continuous_rows(values, signed)
                 values = frozen(signed)

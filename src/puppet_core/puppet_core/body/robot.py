@@ -202,7 +202,7 @@ class _Element:
 
 
 def _named(top: _Element, tag: str) -> list[_Element]:
-    """Return the links or joints, each with a name of its own."""
+    """Return the links or joints, each with a unique name."""
     parts = top.parts(tag)
     names: set[str] = set()
     for part in parts:
@@ -307,7 +307,7 @@ def _ordered(
         below[joint.parent].append(joint)
     tops = [name for name in links if name not in above]
     if len(tops) != 1:
-        raise top.error('one root link', ', '.join(tops[:6]) or 'a ring of joints')
+        raise top.error('one root link', ', '.join(tops[:6]) or 'a loop of joints')
     ordered = list(below[tops[0]])
     for joint in ordered:
         ordered += below[joint.child]
@@ -315,7 +315,7 @@ def _ordered(
     for joint in joints:
         if joint.name not in reached:
             wanted = f'one tree below the link {tops[0]}'
-            raise error(joint, wanted, 'a ring of joints apart from it')
+            raise error(joint, wanted, 'a separate loop of joints')
     return tops[0], tuple(ordered)
 
 

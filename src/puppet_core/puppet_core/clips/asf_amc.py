@@ -377,7 +377,7 @@ def _read_motion(path: Path, skeleton: AsfSkeleton) -> tuple[float, Floats]:
             hint = 'bones with values: ' + ', '.join(widths)
             raise row.error('a bone of the ASF with dof', brief(name), 'frame', hint)
         elif name in frame:
-            raise row.error('each bone once a frame', 'a second line', name)
+            raise row.error('each bone once per frame', 'a second line', name)
         else:
             raise row.error(f'{widths[name]} values', str(len(row.words) - 1), name)
     if head is None:

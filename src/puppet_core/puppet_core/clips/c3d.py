@@ -90,7 +90,7 @@ def _check_header(path: Path) -> None:
     except OSError as err:
         raise InputFileError(path, 'a readable C3D file', err.strerror or str(err)) from err
     if len(head) < 512 or head[1] != 0x50 or head[0] == 0:
-        raise InputFileError(path, 'a C3D file', 'something else or less')
+        raise InputFileError(path, 'a C3D file', 'other or missing data')
     if len(section) < 4 or section[3] not in (84, 85, 86):
         got = 'no parameter section' if len(section) < 4 else f'processor type {section[3]}'
         raise InputFileError(path, 'a C3D file', got, field='parameters')

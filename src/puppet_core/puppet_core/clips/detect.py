@@ -84,7 +84,7 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> tuple[
     unit_m = _STATURE_M / stature_units
     why = (
         f'no usual unit gives a stature of {_SMALLEST_M} to {_TALLEST_M} m, it would be '
-        f'{assumed:.3g} m in {_unit_name(assumed_m)}; made an adult of {_STATURE_M} m'
+        f'{assumed:.3g} m in {_unit_name(assumed_m)}; scaled to an adult of {_STATURE_M} m'
     )
     return unit_m, Finding(f'{unit_m:.3g} m', why, is_sure=False)
 
@@ -158,7 +158,9 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     rest_stands = is_stretched and rest_fraction >= CLEAR_FRACTION
     if fraction < CLEAR_FRACTION:
         if rest_stands:
-            return Finding(rest_axis, 'the rest pose stands along it; the motion does not say')
+            return Finding(
+                rest_axis, 'the rest pose is upright along it; the motion does not show it'
+            )
         why = 'a guess: neither motion nor rest pose stands upright'
         return Finding(axis, why, is_sure=False)
     why = f'head over feet along {axis} in {often:.0%} of the frames'
@@ -168,8 +170,8 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     # stands on the hands does so for a while.
     is_for_a_while = float(np.mean(along > 0.0)) < _ALWAYS
     if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and is_for_a_while):
-        return Finding(rest_axis, f'the rest pose stands along it; {why}', is_sure=False)
-    return Finding(axis, f'{why}; the rest pose stands along {rest_axis}', is_sure=False)
+        return Finding(rest_axis, f'the rest pose is upright along it; {why}', is_sure=False)
+    return Finding(axis, f'{why}; the rest pose is upright along {rest_axis}', is_sure=False)
 
 
 def _unit_name(unit_m: float) -> str:

@@ -71,15 +71,23 @@ def add_reading_options(
     add = parser.add_argument
     add('--name-map', metavar='MAP', help='joint names: built in, or a YAML file')
     add('--markers', metavar='MAP', help='marker set of a C3D: built in, or a YAML file')
-    add('--animation', metavar='NAME', help='of a .glb or .fbx with several; default the longest')
-    add('--body-model', metavar='NPZ', help="model of an SMPL .npz, for its performer's shape")
+    add(
+        '--animation',
+        metavar='NAME',
+        help='animation to read from a .glb or .fbx with several; default: the longest',
+    )
+    add(
+        '--body-model',
+        metavar='NPZ',
+        help="SMPL body model, gives the performer's shape for an SMPL .npz",
+    )
     add(
         '--unit',
         '--unit-m',
         dest='unit_m',
         type=_unit,
         metavar='U',
-        help="the file's unit: mm, cm, in, m or its length in metres; found if not given",
+        help='unit of the file: mm, cm, in, m, or its length in metres; detected by default',
     )
     add(
         '--up-axis',

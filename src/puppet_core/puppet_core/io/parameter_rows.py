@@ -134,7 +134,9 @@ def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any
     for name, value in given.items():
         if name not in by_name:
             known = ', '.join(sorted(by_name))
-            raise ConfigError(f'{name}: expected a known parameter, got another; known: {known}')
+            raise ConfigError(
+                f'{name}: expected a known parameter, got an unknown one; known: {known}'
+            )
         values[name] = by_name[name].check(value)
     return values
 

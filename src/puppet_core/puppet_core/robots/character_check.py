@@ -94,7 +94,7 @@ def _lengths(skeleton: Skeleton) -> Iterator[str]:
         if np.linalg.norm(offset) > LONGEST_LEGS * skeleton.leg_length:
             yield (
                 f'joints_m.{name}: {np.linalg.norm(offset):.3g} m from its parent, legs are '
-                f'{skeleton.leg_length:.3g} m; is the place right?'
+                f'{skeleton.leg_length:.3g} m; is the position right?'
             )
     rest = skeleton.rest_positions()
     for limb, (upper, _, end) in zip(LIMBS, LIMB_SEGMENTS):

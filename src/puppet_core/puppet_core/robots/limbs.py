@@ -458,6 +458,6 @@ def _facing(source: Section) -> Floats | None:
     lengths = np.linalg.norm(forward), np.linalg.norm(up)
     if min(lengths) < 1e-6 or abs(forward @ up) > MAX_LEAN * lengths[0] * lengths[1]:
         key = 'forward' if 'forward' in source else 'up'
-        raise source.error(key, 'forward and up square to each other', str(forward.tolist()))
+        raise source.error(key, 'perpendicular forward and up', str(forward.tolist()))
     forward, up = forward / lengths[0], up / lengths[1]
     return read_only(np.array([forward, np.cross(up, forward), up]))

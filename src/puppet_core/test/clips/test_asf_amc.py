@@ -201,7 +201,7 @@ def test_layout_does_not_matter(read, change):
         ('leg 40 50\n', '', ':4: frame 1: expected a line for each bone, got none for leg;'),
         ('leg 0 0\narm 0\n', 'leg', ":10: frame: expected a frame number, got 'leg'"),
         ('leg 40 50', 'log 40 50', ":6: frame: expected a bone of the ASF with dof, got 'log'"),
-        ('arm 90', 'leg 1 2', ':7: leg: expected each bone once a frame, got a second line'),
+        ('arm 90', 'leg 1 2', ':7: leg: expected each bone once per frame, got a second line'),
         ('\n2\n', '\n3\n', ':8: frame: expected frame 2, got 3'),
         ('\n1\n', '\n1.5\n', ":4: frame: expected a frame number, got '1.5'"),
         ('\n1\n', '\n', ":4: frame: expected a frame number, got 'root'"),

@@ -203,7 +203,7 @@ def test_given_unit_and_axis_are_not_guessed(write):
 def test_a_size_of_no_usual_unit_becomes_an_adults_and_is_reported(write, unit_m):
     read = read_clip(write('mixamo', Style(unit_m)))
     assert read.motion.skeleton.leg_length == pytest.approx(0.9, abs=0.05)
-    assert re.search(r'unit \S+ m \(no usual unit gives .* made an adult of 1.7 m', read.text)
+    assert re.search(r'unit \S+ m \(no usual unit gives .* scaled to an adult of 1.7 m', read.text)
     assert 'check with --unit' in read.text
 
 
@@ -232,7 +232,7 @@ def test_who_is_not_upright_is_to_be_checked(tmp_path, rng, adult_character, sha
     (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
     found = read_clip(tmp_path / 'a.bvh').up_axis
     assert (found.value, found.is_sure) == (axis, False)
-    assert 'the rest pose stands along' in found.why
+    assert 'the rest pose is upright along' in found.why
 
 
 POSITION_TOL_M = 1e-7

@@ -34,25 +34,25 @@ BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
 EXAMPLE = 'example: tracker_emulator --ports-dir /tmp/tracker --lines 3 --clip walk.bvh'
 RATES = {
-    'white_mm': 'noise from record to record [mm]',
-    'white_deg': 'the same of rotations [deg]',
-    'slow_mm': 'noise that wanders [mm]',
-    'slow_deg': 'the same of rotations [deg]',
-    'drop_out': 'per record',
-    'outlier': 'per record',
+    'white_mm': 'white noise of positions [mm]',
+    'white_deg': 'white noise of rotations [deg]',
+    'slow_mm': 'slowly varying noise of positions [mm]',
+    'slow_deg': 'slowly varying noise of rotations [deg]',
+    'drop_out': 'probability that a record is lost',
+    'outlier': 'probability that a record is an outlier',
 }
 
 
 def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='tracker_emulator',
-        description='Play a tracker with a performer on pseudo-terminals or on the network.',
+        description='Emulate a tracker with a performer, on pseudo-terminals or over the network.',
         epilog=EXAMPLE,
     )
     default = '; default %(default)s'
     add = p.add_argument_group('device and ports').add_argument
     devices = tuple(SIMULATORS)
-    add('--device', choices=devices, default=devices[0], help='what is played' + default)
+    add('--device', choices=devices, default=devices[0], help='tracker to emulate' + default)
     add(
         '--listen',
         nargs='+',
@@ -61,41 +61,43 @@ def parser() -> argparse.ArgumentParser:
         help='addresses of a motionstar, by TCP and UDP' + default,
     )
     add('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
-    add('--lines', type=int, help='how many; as 115200 bps needs by default')
-    rate_help = 'records of a sensor per second' + default
+    add(
+        '--lines', type=int, help='number of serial lines; default: as many as 115200 bps requires'
+    )
+    rate_help = 'records per second of each sensor' + default
     add('--rate-hz', type=float, default=120.0, help=rate_help)
-    bus_help = 'one Flock with a line for each of its units, the first the master'
+    bus_help = 'emulate one Flock with a serial line per unit; the first is the master'
     add('--shared-bus', action='store_true', help=bus_help)
 
     show = p.add_argument_group('performance')
     add = show.add_argument
-    clip_help = 'BVH, AMC or C3D; procedural if absent'
+    clip_help = 'BVH, AMC or C3D file; a built-in performance by default'
     either = show.add_mutually_exclusive_group().add_argument
     either('--clip', type=Path, metavar='FILE', help=clip_help)
     script_help = (
-        'without a clip: the show, seated the same with a seat taken, carry or throw a box, '
-        'acrobatics, or a range of motion' + default
+        'built-in performance if no clip is given: show, seated (the show with sitting down), '
+        'carry or throw a box, acrobatics, or a range of motion' + default
     )
     either('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
     add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
     add_reading_options(show, '--clip-rate-hz')
-    add('--character', type=Path, metavar='YAML', help='body of the procedural one')
-    add('--write-character', type=Path, metavar='YAML', help='save the body used')
-    t_pose_help = 'in the T-pose at the begin [s]' + default
+    add('--character', type=Path, metavar='YAML', help='body of the built-in performer')
+    add('--write-character', type=Path, metavar='YAML', help='save the body of the performer')
+    t_pose_help = 'time in the T-pose at the start [s]' + default
     add('--t-pose-s', type=float, default=2.0, help=t_pose_help)
-    text = 'segments and props that have one; default all but spine and head'
+    text = 'segments and props with a sensor; default: all but spine and head'
     add('--sensors', nargs='+', metavar='NAME', help=text)
 
     add = p.add_argument_group('recording instead of ports').add_argument
     export_help = (
-        'write /tracker/raw to an .mcap file, or a folder as a rosbag, and end; to a .bvh file '
-        'one pass of the performance itself, and its props to a .csv file beside it'
+        'write /tracker/raw to an .mcap file or a rosbag folder, and exit; a .bvh file gets one '
+        'pass of the performance itself, and a .csv file beside it the poses of its props'
     )
     add('--export', type=Path, metavar='FILE.mcap', help=export_help)
-    add('--export-s', type=float, metavar='S', help='how long; one pass if absent')
+    add('--export-s', type=float, metavar='S', help='duration [s]; default: one pass')
 
     add = p.add_argument_group('noise and faults, seeded').add_argument
-    add('--seed', type=int, default=1, help='of noise and faults')
+    add('--seed', type=int, default=1, help='random seed of noise and faults')
     for field in (*fields(NoiseLevels), *fields(FaultRates)):
         option = '--' + field.name.replace('_', '-')
         add(option, type=float, default=field.default, help=RATES[field.name])

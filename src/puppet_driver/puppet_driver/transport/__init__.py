@@ -66,7 +66,9 @@ def check_bandwidth(
         return
     at = f'at {baud_rate_bps} bps and {rate_hz:g} Hz'
     if limit == 0:
-        raise ConfigError(f'baud_rate_bps: expected enough for one sensor {at}; use a higher rate')
+        raise ConfigError(
+            f'baud_rate_bps: expected a rate that is enough for one sensor {at}; use a higher one'
+        )
     needed = -(-sum(counts) // limit)
     raise ConfigError(
         f'ports: expected {needed} or more lines for {sum(counts)} sensors {at} '

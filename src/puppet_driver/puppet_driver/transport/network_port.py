@@ -22,10 +22,10 @@ _PROBLEMS = {
     errno.ECONNREFUSED: 'a refusal: nothing listens there; check the device and the port number',
     errno.ECONNRESET: 'a reset connection',
     errno.EPIPE: 'a closed connection',
-    errno.EMFILE: 'too many open files; close what is not needed or start the node anew',
+    errno.EMFILE: 'too many open files; close some or restart the node',
     errno.ETIMEDOUT: 'no answer from the host; check its power, the network and its address',
-    errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
-    errno.ENETUNREACH: 'no way to the network; check the cable and the address',
+    errno.EHOSTUNREACH: 'no route to the host; check its power, the network and its address',
+    errno.ENETUNREACH: 'no route to the network; check the cable and the address',
 }
 
 

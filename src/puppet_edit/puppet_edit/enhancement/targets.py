@@ -244,7 +244,7 @@ def _read_yaml(path: Path, n_frames: int) -> TargetFile:
                 raise entry.error(name, f'frame or one of {known}', brief(name))
             row = GENERAL_END_EFFECTORS.index(name)
             if is_measured(positions[frame, row]):
-                raise entry.error(name, 'each end-effector once a frame', f'{name} again')
+                raise entry.error(name, 'each end-effector once per frame', f'{name} again')
             positions[frame, row] = entry.numbers(name, 3)
     meetings = _meetings(tree) if 'meet' in tree else ()
     keyframes = None

@@ -177,7 +177,7 @@ def read_height_field(
     try:
         return HeightField(heights, cell_m, origin_m)
     except ConfigError as err:
-        raise InputFileError(path, 'a field of heights', f'one that is refused: {err}') from err
+        raise InputFileError(path, 'a field of heights', f'an invalid one: {err}') from err
 
 
 def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:

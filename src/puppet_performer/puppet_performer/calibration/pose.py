@@ -139,17 +139,17 @@ class CalibrationLimits:
     """What a recording may differ by from a still T-pose; movement is of nine tenths of it."""
 
     max_movement_m: float = setting(
-        0.02, 'm', 0.0, 1.0, 'Movement of a sensor that refuses a calibration.', low_open=True
+        0.02, 'm', 0.0, 1.0, 'Largest movement of a sensor during calibration.', low_open=True
     )
     max_movement_deg: float = setting(
-        3.0, 'deg', 0.0, 90.0, 'Rotation of a sensor that refuses a calibration.', low_open=True
+        3.0, 'deg', 0.0, 90.0, 'Largest rotation of a sensor during calibration.', low_open=True
     )
     max_mismatch_m: float = setting(
         0.2,
         'm',
         0.0,
         2.0,
-        'How far a sensor may be from where skeleton and layout expect it.',
+        'Largest distance of a sensor from where skeleton and layout predict it.',
         low_open=True,
     )
 

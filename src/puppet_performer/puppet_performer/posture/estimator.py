@@ -208,20 +208,20 @@ class PostureConfig:
     """How a posture behaves while sensors come and go."""
 
     hold_s: float = setting(
-        0.25, 's', 0.0, 60.0, 'How long a segment without its sensor keeps its joint rotation.'
+        0.25, 's', 0.0, 60.0, 'How long a segment that lost its sensor keeps its joint rotation.'
     )
     fade_s: float = setting(
-        1.0, 's', 0.0, 60.0, 'How long it then takes to go over to the inferred rotation.'
+        1.0, 's', 0.0, 60.0, 'How long the blend to the inferred rotation then takes.'
     )
     return_s: float = setting(
-        0.3, 's', 0.0, 60.0, 'How long a sensor that is there again takes to take over.'
+        0.3, 's', 0.0, 60.0, 'How long the blend back to a recovered sensor takes.'
     )
     enhance_weight: float = setting(
         0.0,
         low=0.0,
         high=0.999,
-        description='Weight of positions [m] against orientations [rad] of all sensors, which are '
-        'made to agree as parts of one body; 0: not at all; 0.97 suits most calibrations.',
+        description='Weight of positions [m] relative to orientations [rad] when sensor readings '
+        'are made consistent with one body; 0: off; 0.97 suits most calibrations.',
     )
 
 

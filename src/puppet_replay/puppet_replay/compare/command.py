@@ -22,22 +22,29 @@ def parser() -> argparse.ArgumentParser:
     p = io.CommandParser(
         prog=f'puppet {NAME}',
         description='Compare two bags, topic by topic and field by field.\n'
-        'Exit code 0: within the tolerances, 1: not, 2: bad input.',
+        'Exit code 0: within the tolerances; 1: not; 2: bad input.',
         epilog=EXAMPLE,
     )
     p.add_argument('a', metavar='A', type=Path, help='a bag: folder, .mcap or .db3')
-    p.add_argument('b', metavar='B', type=Path, help='the bag that is held against it')
+    p.add_argument('b', metavar='B', type=Path, help='bag to compare it with')
     allowed = p.add_mutually_exclusive_group()
     allowed.add_argument('--tolerances', type=Path, metavar='YAML', help='doc/bags.md')
-    allowed.add_argument('--exact', action='store_true', help='no difference is allowed')
+    allowed.add_argument('--exact', action='store_true', help='allow no differences')
     p.add_argument(
-        '--topics', metavar='A,B', default='*', help='patterns of names; default all topics'
+        '--topics', metavar='A,B', default='*', help='patterns of topic names; default: all topics'
     )
-    p.add_argument('--all', action='store_true', help='print every field, not only what differs')
+    p.add_argument(
+        '--all', action='store_true', help='print every field, not only those that differ'
+    )
     p.add_argument('--json', type=Path, metavar='FILE', help='all statistics')
-    p.add_argument('--junit', type=Path, metavar='FILE', help='a test case for each field')
-    p.add_argument('--html', type=Path, metavar='FILE', help='a page with plots of the worst')
-    p.add_argument('--plots', type=Path, metavar='DIR', help='those plots as SVG files')
+    p.add_argument('--junit', type=Path, metavar='FILE', help='write one test case per field')
+    p.add_argument(
+        '--html',
+        type=Path,
+        metavar='FILE',
+        help='write a page with plots of the largest differences',
+    )
+    p.add_argument('--plots', type=Path, metavar='DIR', help='write these plots as SVG files')
     return p
 
 

@@ -146,5 +146,5 @@ def _rule(entry: Section) -> Rule:
         limits['ignore'] = entry.flag('ignore')
     entry.finish()
     if not limits:
-        raise entry.error('topic', 'a limit such as max_mm, or ignore: true', 'none')
+        raise entry.error('topic', 'a tolerance such as max_mm, or ignore: true', 'none')
     return Rule(topic, field, limits, entry.line)

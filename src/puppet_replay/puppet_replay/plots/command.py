@@ -53,25 +53,25 @@ KINDS = {
 def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog=f'puppet {NAME}',
-        description='Draw what a bag holds over time. Several kinds go into several files, whose '
-        'names end\n'
-        'in the kind. Exit code 0: written, 1: failed, 2: bad input, also where the bag lacks a\n'
-        'topic.',
+        description='Plot the contents of a bag over time. Each kind of plot goes to its own '
+        'file,\n'
+        'whose name ends in the kind. Exit code 0: written; 1: failed; 2: bad input, or the bag\n'
+        'lacks a topic.',
         epilog=EXAMPLE,
     )
     add = p.add_argument
     what = f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)'
-    picture = '.png, .svg or .pdf; BAG_KIND.png here by default'
-    most = 'of filter; the one that moves most by default'
-    first = 'first stamp, seconds after that of the first message'
+    picture = '.png, .svg or .pdf; default BAG_KIND.png in this folder'
+    most = 'sensors for the filter plot; default: the one that moves most'
+    first = 'start of the plot, in seconds after the first message'
     seconds: dict[str, Any] = {'metavar': 'S', 'type': float}
     add('bag', metavar='BAG', type=Path, help='a bag: folder, .mcap or .db3')
     add('output', metavar='OUT', type=Path, nargs='?', help=picture)
     add('--what', metavar='A,B', type=listed, default=(ALL,), help=what)
     add('--sensors', metavar='A,B', type=listed, default=(), help=most)
     add('--from', default=-math.inf, dest='start_s', help=first, **seconds)
-    add('--to', default=math.inf, dest='end_s', help='last stamp, likewise', **seconds)
-    add('--json', type=Path, metavar='FILE', help='statistics of what is drawn')
+    add('--to', default=math.inf, dest='end_s', help='end of the plot, likewise', **seconds)
+    add('--json', type=Path, metavar='FILE', help='write statistics of the plotted data')
     return p
 
 

@@ -261,7 +261,7 @@ def load_environment(path: str | Path) -> Environment:
     for entry in source.sections('objects'):
         scene_object = _read_object(entry)
         if scene_object.name in {o.name for o in objects}:
-            raise entry.error('name', 'a name of its own', repr(scene_object.name))
+            raise entry.error('name', 'a unique name', repr(scene_object.name))
         objects.append(scene_object)
     source.finish()
     return Environment(tuple(objects))

@@ -98,14 +98,14 @@ class ImportanceConfig:
         'm',
         0.0,
         10.0,
-        'D where the environment file gives none, Shin2002 eq. 4.3.',
+        'D if the environment file gives none, Shin2002 eq. 4.3.',
         low_open=True,
     )
     contact_margin_m: float = setting(
-        0.03, 'm', 0.0, 0.5, 'Distance that counts as contact where the file gives none.'
+        0.03, 'm', 0.0, 0.5, 'Distance that counts as contact if the file gives none.'
     )
     smoothing_s: float = setting(
-        0.03, 's', 0.0, 1.0, 'Time constant of the importance follower; 0 is none.'
+        0.03, 's', 0.0, 1.0, 'Time constant of the smoothing of importance; 0: none.'
     )
 
 

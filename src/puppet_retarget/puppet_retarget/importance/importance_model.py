@@ -165,7 +165,7 @@ class ImportanceModel:
 
 
 def _skeleton_of(posture: Posture, segments: Vec3s) -> Skeleton | None:
-    """Return the skeleton that a posture shows, or None if nobody is built like that."""
+    """Return the skeleton that a posture shows, or None if it is implausible."""
     if not np.isfinite(posture.end_effectors).all():
         return None
     try:

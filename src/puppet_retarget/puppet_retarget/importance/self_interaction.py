@@ -324,33 +324,43 @@ class SelfInteractionConfig:
         0.06, 's', 0.0, 1.0, "lambda for distances from the performer's own body, eq. 4.2."
     )
     hand_influence_m: float = setting(
-        0.06, 'm', 0.0, 1.0, 'D of the palms from the own torso and legs, eq. 4.3.', low_open=True
+        0.06,
+        'm',
+        0.0,
+        1.0,
+        "D of palms for the performer's torso and legs, eq. 4.3.",
+        low_open=True,
     )
     gesture_influence_m: float = setting(
         0.15,
         'm',
         0.0,
         1.0,
-        'D of the palms from the own head and other arm, eq. 4.3.',
+        "D of palms for the performer's head and other arm, eq. 4.3.",
         low_open=True,
     )
     elbow_influence_m: float = setting(
-        0.05, 'm', 0.0, 1.0, 'D of the elbows from the own body, eq. 4.3.', low_open=True
+        0.05, 'm', 0.0, 1.0, "D of elbows for the performer's body, eq. 4.3.", low_open=True
     )
     foot_influence_m: float = setting(
-        0.01, 'm', 0.0, 1.0, 'D of soles and knees from the own body, eq. 4.3.', low_open=True
+        0.01,
+        'm',
+        0.0,
+        1.0,
+        "D of soles and knees for the performer's body, eq. 4.3.",
+        low_open=True,
     )
     hand_margin_m: float = setting(
-        0.02, 'm', 0.0, 0.5, 'Distance of palms from the own body that counts as contact.'
+        0.02, 'm', 0.0, 0.5, 'Distance from palms to the body that counts as contact.'
     )
     elbow_margin_m: float = setting(
-        0.045, 'm', 0.0, 0.5, 'Distance of elbows from the own body that counts as contact.'
+        0.045, 'm', 0.0, 0.5, 'Distance from elbows to the body that counts as contact.'
     )
     foot_margin_m: float = setting(
-        0.0, 'm', 0.0, 0.5, 'Distance of soles and knees from the own body that counts as contact.'
+        0.0, 'm', 0.0, 0.5, 'Distance from soles and knees to the body that counts as contact.'
     )
     smoothing_s: float = setting(
-        0.08, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
+        0.08, 's', 0.0, 1.0, 'Time constant of the smoothing of self-interaction; 0: none.'
     )
 
     @property

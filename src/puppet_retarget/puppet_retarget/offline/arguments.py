@@ -77,14 +77,14 @@ def add_clip_options(parser: argparse.ArgumentParser, has_props: bool = False) -
     add_reading_options(group)
     if has_props:
         text = (
-            'poses of things beside the performer: a .csv of time_s,name,x,y,z,qx,qy,qz,qw, or a '
-            'clip whose joints they are, which may be the same'
+            'poses of props: a .csv file with columns time_s,name,x,y,z,qx,qy,qz,qw, or a clip '
+            'whose joints they are, which may be the same clip'
         )
         group.add_argument('--props', type=Path, metavar='FILE', help=text)
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
-    text = 'how puppets follow; default %(default)s'
+    text = 'solver that poses the puppet; default %(default)s'
     parser.add_argument('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help=text)
 
 
@@ -105,7 +105,7 @@ def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = F
         default=[],
         metavar='NAME=VALUE',
         dest='settings',
-        help='a parameter of importance or solver; may be repeated',
+        help='set a parameter of importance or solver; may be repeated',
     )
 
 
@@ -200,7 +200,7 @@ def require_other_files(
             continue
         other = taken.setdefault(path.resolve(), name)
         if other != name:
-            raise ConfigError(f'{name}: expected another file than {other}, got {str(path)!r}')
+            raise ConfigError(f'{name}: expected a file other than {other}, got {str(path)!r}')
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class Task:
         object.__setattr__(self, 'point', read_only(check_array('point', self.point, (3,))))
         axes = check_array('axes', ALL_AXES if self.axes is None else self.axes, (None, 3))
         if not 1 <= len(axes) <= 3 or np.abs(axes @ axes.T - np.eye(len(axes))).max() > 1e-6:
-            raise ConfigError('axes: expected one to three unit vectors square to each other')
+            raise ConfigError('axes: expected one to three perpendicular unit vectors')
         object.__setattr__(self, 'axes', read_only(axes))
 
     @property

@@ -19,7 +19,7 @@ class SolverConfig:
 
     root_form: str = setting(
         'projection',
-        description='Offset of importance_based, before its root goes into reach of the goals.',
+        description='Root offset of importance_based before the root moves into reach of goals.',
         choices=ROOT_FORMS,
     )
     root_height_ratio: float = setting(
@@ -27,7 +27,7 @@ class SolverConfig:
         '-',
         0.0,
         100.0,
-        "Reference root height over the performer's; 0 is the character's own.",
+        'Ratio of root heights, puppet to performer; 0: that of the character.',
     )
     posture_weight: float = setting(
         0.01, '-', 0.0, 100.0, 'alpha of Shin2002 eq. 5.3.', low_open=True
@@ -38,14 +38,14 @@ class SolverConfig:
     position_weight: float = setting(
         1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
     )
-    max_iterations: int = setting(100, '-', 0, 200, 'Cap of the body minimiser.')
+    max_iterations: int = setting(100, '-', 0, 200, 'Iteration limit of the body minimiser.')
     torso_segments: int = setting(
-        2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
+        2, '-', 1, 2, 'Joints at which the body minimiser bends the torso; 2: spine and chest.'
     )
     errata: tuple[str, ...] = setting(
         (ALL,),
-        description='Printed errors of Shin2002 that importance_based corrects; none, or an empty '
-        'list: as printed.',
+        description='Printed errors of Shin2002 that importance_based corrects; none or an empty '
+        'list: no corrections.',
         choices=(ALL, NONE, *ERRATA),
         may_be_empty=True,
     )
@@ -54,8 +54,8 @@ class SolverConfig:
         '-',
         0.0,
         1.9,
-        'K1 of ChoiKo2000: share of the error of hands and feet that a frame of rate_control '
-        'takes up.',
+        'K1 of ChoiKo2000: share of the hand and foot error that rate_control corrects in each '
+        'frame.',
         low_open=True,
     )
     rate_k2: float = setting(
@@ -63,20 +63,20 @@ class SolverConfig:
         '-',
         0.0,
         1.9,
-        'K2 of ChoiKo2000: share of what is to be imitated that a frame takes up.',
+        'K2 of ChoiKo2000: share of the imitation error that it corrects in each frame.',
         low_open=True,
     )
     rate_base: str = setting(
         'pelvis',
-        description='Segment that rate_control hangs the body on: the pelvis, whose place is then '
-        'imitated, another, from which the root follows, or of hands and feet the one in contact.',
+        description='Base segment of rate_control. pelvis: its position is imitated; another '
+        'segment: the root follows from it; contact: the hand or foot in contact.',
         choices=RATE_BASES,
     )
     rate_estimate: str = setting(
         'auto',
-        description='What rate_control tries out to foresee its errors: nothing (eq. 10), the '
-        'tasks (as printed), all rates or the imitation; auto: the imitation with the pelvis as '
-        'base, else the tasks.',
+        description='What rate_control uses to predict errors: nothing (eq. 10), the tasks (as '
+        'printed), all rates, or the imitation; auto: the imitation if the pelvis is the base, '
+        'else the tasks.',
         choices=RATE_ESTIMATES,
     )
 

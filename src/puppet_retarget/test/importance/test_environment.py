@@ -123,7 +123,7 @@ MISTAKES = {
     'no name': ('- shape: plane\n', r':3: objects\[0\].name: expected this key'),
     'same name twice': (
         '- {name: x, shape: plane}\n- {name: x, shape: plane}\n',
-        r":4: objects\[1\].name: expected a name of its own, got 'x'",
+        r":4: objects\[1\].name: expected a unique name, got 'x'",
     ),
     'box without size': ('- name: x\n  shape: box\n', r'size_m: expected this key'),
     'sphere without radius': ('- name: x\n  shape: sphere\n', r'radius_m: expected this key'),

@@ -234,7 +234,7 @@ def test_impossible_trees_are_refused(change, text):
 
 def test_impossible_tasks_are_refused(adult_character):
     tree = BodyTree.of_skeleton(adult_character.skeleton)
-    with pytest.raises(ConfigError, match='axes: expected one to three unit vectors'):
+    with pytest.raises(ConfigError, match='axes: expected one to three perpendicular'):
         Task(0, axes=np.ones((2, 3)))
     with pytest.raises(ConfigError, match='weight: expected a number > 0'):
         Task(0, POSITION, weight=0.0)

@@ -59,8 +59,8 @@ def posture_of(data: bytes) -> PostureRecord:
     parts = (posture.root_position, record.segments, posture.rotations)
     if not is_posture(*(np.array(part) for part in parts)):
         raise flat_array.MessageError(
-            f'{record.body[:40]!r}: expected places within {MAX_COORDINATE_M:g} m and rotations '
-            'of unit length, got others'
+            f'{record.body[:40]!r}: expected positions within {MAX_COORDINATE_M:g} m and '
+            'rotations of unit length, got others'
         )
     return record
 

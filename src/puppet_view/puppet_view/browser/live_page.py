@@ -540,12 +540,16 @@ def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='puppet_view', description='Show the running graph in a browser.', epilog=EXAMPLE
     )
-    p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
-    text, flag = 'keep the bodies in the middle of the picture', argparse.BooleanOptionalAction
-    p.add_argument('--follow', action=flag, default=True, help=f'{text} from the start')
-    text = 'a button for each cue of a file, as of puppet_cue'
+    p.add_argument('--port', type=int, default=0, help='default: 8080, or any free port')
+    text, flag = 'keep the bodies centred', argparse.BooleanOptionalAction
+    p.add_argument('--follow', action=flag, default=True, help=text)
+    text = 'show a button for each cue of this file (see puppet_cue)'
     p.add_argument('--cues', type=Path, metavar='FILE', help=text)
-    p.add_argument('--host', default=stage.LOOPBACK, help='default %(default)s: only this machine')
+    p.add_argument(
+        '--host',
+        default=stage.LOOPBACK,
+        help='address to listen on; default %(default)s: only this machine',
+    )
     return p
 
 

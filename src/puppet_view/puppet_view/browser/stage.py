@@ -178,7 +178,7 @@ def _free_port(host: str, port: int) -> int:
                 return int(probe.getsockname()[1])
         except OSError as err:
             refused = err.strerror
-    raise ConfigError(f'--port: expected one that is free, got {port}: {refused}')
+    raise ConfigError(f'--port: expected a free port, got {port}: {refused}')
 
 
 class SceneSolid(NamedTuple):

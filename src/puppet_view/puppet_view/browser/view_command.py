@@ -35,13 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='FILE',
         help='.bvh, .amc, .c3d, or a bag',
     )
-    text = 'names or files of puppets that the performance is given to'
+    text = 'puppets to retarget the performance to, names or files'
     add('--characters', type=listed, metavar='A,B', default=(), help=text)
-    add('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
-    text = 'what the button writes; default: --edit, or CLIP_edit.yaml in this folder'
+    add('--edit', type=Path, metavar='EDIT.yaml', help='edit file to continue')
+    text = 'file that the button writes; default: that of --edit, or CLIP_edit.yaml in this folder'
     add('--write', type=Path, metavar='EDIT.yaml', help=text)
-    add('--port', type=int, default=0, help='8080 or any free one if absent')
-    add('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    add('--port', type=int, default=0, help='default: 8080, or any free port')
+    add(
+        '--host',
+        default=LOOPBACK,
+        help='address to listen on; default %(default)s: only this machine',
+    )
     edit_session.add_reading_arguments(parser)
     clip_arguments.add_tuning_options(parser)
 
@@ -50,7 +54,7 @@ def parser() -> CommandParser:
     p = CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
-        description='Show clips and bags in a browser; edit the first of clips by dragging.',
+        description='Show clips and bags in a browser; edit the first clip by dragging.',
     )
     add_arguments(p)
     return p
@@ -104,7 +108,7 @@ def run(arguments: argparse.Namespace) -> str:
         return ''
     if arguments.environment or arguments.world_scale or arguments.settings:
         raise ConfigError(
-            '--environment, --world-scale, --set: expected with --characters, got without'
+            '--environment, --world-scale, --set: expected --characters with these, got none'
         )
     session, clips = open_session(arguments)
     try:
@@ -118,7 +122,9 @@ def run(arguments: argparse.Namespace) -> str:
 def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """Return what a command line asks to view, or raise PuppetError."""
     if arguments.edit or arguments.write:
-        raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
+        raise ConfigError(
+            '--edit, --write: expected clips and no --characters, got a bag or --characters'
+        )
     return [read_with_puppets(path, arguments) for path in arguments.clips]
 
 

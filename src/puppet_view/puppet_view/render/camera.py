@@ -108,7 +108,7 @@ def cameras_along(
                 points.append((np.concatenate((starts, ends)) - place) @ axis.T)
                 radii.append(np.concatenate((reach, reach)))
     if not points:
-        raise ConfigError('bodies: expected one with a shape, got none')
+        raise ConfigError('bodies: expected at least one with a shape, got none')
     across, up, distance = _fitted(
         np.concatenate(points), np.concatenate(radii), size_px, view.margins_px
     )

@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = '.bvh, .amc or .c3d, or a bag with postures'
     add('clip', nargs='?', metavar='CLIP', type=clip_arguments.clip_path, help=text)
-    add('-o', '--out', type=Path, metavar='PNG', help='the picture; or --video')
-    add('--script', choices=tuple(SCRIPTS), help='a built-in performance instead of a clip')
-    text = f'the same as --script {SHOW}'
+    add('-o', '--out', type=Path, metavar='PNG', help='picture to write; or use --video')
+    add('--script', choices=tuple(SCRIPTS), help='built-in performance instead of a clip')
+    text = f'same as --script {SHOW}'
     add('--procedural', action='store_const', const=SHOW, dest='script', help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add(
@@ -42,17 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=clip_arguments.listed,
         metavar='A,B',
         dest='characters',
-        help='names or files, side by side; performer is the captured body, '
-        'recorded the puppets in a bag; default performer,sally,blubby, and of a bag '
-        'whoever is in',
+        help='bodies to draw, names or files; performer is the captured body, recorded the '
+        'puppets in a bag; default performer,sally,blubby, or all bodies in a bag',
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument('--frame', type=int, metavar='I', help='one instant, bodies side by side')
-    text = 'N instants, a row for each body'
+    which.add_argument('--frame', type=int, metavar='I', help='draw frame I, bodies side by side')
+    text = 'draw N instants, one row per body'
     which.add_argument('--strip', type=int, metavar='N', help=text)
-    which.add_argument('--times', type=_numbers, metavar='S,S', help='a strip of these times [s]')
-    which.add_argument('--video', type=Path, metavar='FILE', help='.mp4 or .gif: a film')
-    add('--seconds', type=_span, metavar='A:B', help='only this part; either may be left out')
+    which.add_argument(
+        '--times', type=_numbers, metavar='S,S', help='draw these times [s], one row per body'
+    )
+    which.add_argument('--video', type=Path, metavar='FILE', help='render a video, .mp4 or .gif')
+    add(
+        '--seconds',
+        type=_span,
+        metavar='A:B',
+        help='only this part [s]; either end may be omitted',
+    )
     _add_looks(parser)
     clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser, has_procedural=True)
@@ -61,21 +67,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group('looks').add_argument
-    text = 'how the viewer moves; default %(default)s'
+    text = 'how the camera moves; default %(default)s'
     add('--camera', choices=KINDS, default=FOLLOW, help=text)
-    text = 'where the viewer stands, as the performer faces midway'
+    text = 'camera direction, relative to the way the performer faces halfway through'
     add('--view', choices=tuple(VIEWS_DEG), help=text)
-    text = 'the same by angle: 0 in front of the performer, 90 on its left; default -60'
+    text = 'camera direction as an angle: 0 in front of the performer, 90 on its left; default -60'
     add('--azimuth-deg', type=float, metavar='A', help=text)
-    text = 'how far above the level of the bodies; default %(default)s'
+    text = 'camera elevation; default %(default)s'
     add('--elevation-deg', type=float, default=8.0, metavar='E', help=text)
-    add('--size', type=_size, metavar='WxH', help='of an instant or a film, in pixels')
-    text = f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}, even of .mp4'
+    add('--size', type=_size, metavar='WxH', help='size of an instant or a video, in pixels')
+    text = f'width; default {PICTURE_PX} for pictures, {FILM_PX} for videos; even for .mp4'
     add('--width-px', type=int, metavar='W', help=text)
-    add('--importance', action='store_true', help='limbs coloured by importance, and a legend')
-    add('--no-labels', action='store_true', help='without any text')
-    add('--fps', type=float, default=30.0, metavar='F', help='of a film; default %(default)s')
-    text = 'seconds of the clip in a second of a film; default %(default)s'
+    add('--importance', action='store_true', help='colour limbs by importance and draw a legend')
+    add('--no-labels', action='store_true', help='draw no text')
+    add(
+        '--fps',
+        type=float,
+        default=30.0,
+        metavar='F',
+        help='frame rate of a video; default %(default)s',
+    )
+    text = 'playback speed of a video; default %(default)s'
     add('--speed', type=float, default=1.0, metavar='K', help=text)
 
 
@@ -84,11 +96,11 @@ def settle(arguments: argparse.Namespace) -> None:
     if (arguments.clip is None) == (arguments.script is None):
         raise ConfigError('CLIP: expected a clip or --script, got both or neither')
     if arguments.props and (arguments.script or clip_arguments.is_bag(arguments.clip)):
-        raise ConfigError('--props: expected with a clip, got it with what has its own')
+        raise ConfigError('--props: expected a clip with it, got a bag or a built-in performance')
     is_film = arguments.video is not None
     if (arguments.out is None) != is_film:
         got = 'both' if is_film else 'neither'
-        raise ConfigError(f'--out: expected it or --video, got {got}')
+        raise ConfigError(f'--out: expected either --out or --video, got {got}')
     arguments.out = arguments.video or arguments.out
     _check_numbers(arguments)
     if is_film:

@@ -46,11 +46,12 @@ class VisualizationConfig:
         description='Environment, by name or path of its YAML file; set again to read it again.',
     )
     character: str = setting(
-        'blubby', description='Puppet, by name or path of its YAML file; its world scale is drawn.'
+        'blubby',
+        description='Puppet, by name or path of its YAML file; sets the scale of its objects.',
     )
     further_characters: str = setting(
         '',
-        description='Second puppet and further ones, in the same way, separated by commas.',
+        description='Second and further puppets, by name or path, separated by commas.',
         live=False,
     )
     display_offset_m: tuple[float, float, float] = setting(
@@ -64,15 +65,17 @@ class VisualizationConfig:
     )
     world_frame: str = setting('world', description='Frame of the performer.', live=False)
     tf_prefix: str = setting(
-        '', description='Put before the names of all other frames: robot1/.', live=False
+        '', description='Prefix of the names of all other frames, such as robot1/.', live=False
     )
-    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 10000.0, 'Rate of /tf for each body; 0 is none.')
+    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 10000.0, 'Rate of /tf for each body; 0: none.')
     marker_rate_hz: float = setting(
-        20.0, 'Hz', 0.0, 30.0, 'Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.'
+        20.0, 'Hz', 0.0, 30.0, 'Rate of /markers and, up to 10 Hz, of /puppet/markers; 0: none.'
     )
-    show_range_balls: bool = setting(True, description='Draw the range balls of the goals.')
+    show_range_balls: bool = setting(
+        True, description='Whether to draw the range balls of the goals.'
+    )
     show_labels: bool = setting(
-        True, description='Write names over the bodies, and importance over the goals.'
+        True, description='Whether to label bodies with names and goals with importance.'
     )
 
 

@@ -71,7 +71,10 @@ def test_serves_until_interrupted(folder):
         ('walk.bvh --edit walk.bvh', 'walk.bvh'),
         ('walk.bvh --characters nobody', 'character: expected one of'),
         ('walk.bvh --characters sally --edit reach.yaml', '--edit, --write: expected clips'),
-        ('walk.bvh --environment demo', '--environment, --world-scale, --set: expected with'),
+        (
+            'walk.bvh --environment demo',
+            '--environment, --world-scale, --set: expected --characters',
+        ),
         ('walk.bvh --characters sally --set x=1', 'x: expected a known parameter'),
         ('no.mcap', 'no.mcap: expected a bag'),
     ],
@@ -90,7 +93,7 @@ def test_a_port_that_is_taken_is_refused(folder, capsys, command):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         assert command([*clips, '--port', str(port)]) == 2
-    assert f'--port: expected one that is free, got {port}: ' in capsys.readouterr().err
+    assert f'--port: expected a free port, got {port}: ' in capsys.readouterr().err
 
 
 def test_bad_edit_file_is_named_with_its_line(folder, capsys):
