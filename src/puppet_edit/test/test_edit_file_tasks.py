@@ -128,7 +128,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path):
         ('tasks:\n  terrain: {surface: hill}', 3, 'surface: expected one of floor, got'),
         ('tasks:\n  hold_feet: true\n  terrain: {surface: floor}', 3, 'none beside terrain'),
         ('tasks:\n  doorways: [{frame: 3, lintel_m: 0}]', 3, 'lintel_m: expected a number > 0'),
-        ('tasks:\n  doorways: [{at_m: [90, 90], lintel_m: 1.5}]', 3, 'on the way of the body'),
+        ('tasks:\n  doorways: [{at_m: [90, 90], lintel_m: 1.5}]', 3, 'on the path of the body'),
         ('surfaces:\n  a: {function: cliff}', 3, 'function: expected one of sine'),
         ('surfaces:\n  a: {function: ramp, slope: 3}', 3, 'slope: expected a known key'),
         ('surfaces:\n  a: {function: ramp, slope_deg: 80}', 3, 'expected -60 <= value <= 60'),

@@ -84,7 +84,7 @@ def test_a_skeleton_is_given_or_found_beside_its_motion(clips, tmp_path, job):
     [
         ('one output', r'walk\.bvh and walk\.c3d'),
         ('link to clips', 'which is a clip'),
-        ('folder', r'a/x\.amc, whose output .* is a folder of others'),
+        ('folder', r'a/x\.amc, whose output .* is a folder of other outputs'),
     ],
 )
 def test_outputs_that_clash_are_refused(clips, tmp_path, job, case, match):
