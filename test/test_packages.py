@@ -275,3 +275,15 @@ def test_clip_commands_are_those_of_puppet_clip():
     cli = pytest.importorskip('puppet_clips.cli', reason='needs ROS 2')
     commands = {name for name, command in COMMANDS.items() if command.program == 'puppet_clip'}
     assert commands == set(cli.SUBCOMMANDS)
+
+
+def test_the_distribution_has_the_version_of_the_packages():
+    """What pip installs, what `puppet.__version__` says, and each package.xml."""
+    import puppet
+
+    text = (ROOT / 'pyproject.toml').read_text()
+    version = re.search(r"^version = '(.*)'", text, re.MULTILINE)
+    assert version and version[1] == puppet.__version__
+    assert {
+        text_of(manifest(package), 'version') for package in PACKAGES if package.name != 'tf2_msgs'
+    } == {puppet.__version__}

@@ -18,8 +18,9 @@ from typing import Any, TYPE_CHECKING
 if TYPE_CHECKING:
     from puppet.clips import load_character, load_clip, load_environment, sample, save_clip
     from puppet.correcting import edit, enhance, filter_poses
+    from puppet.page import view
+    from puppet.pictures import render
     from puppet.retargeting import retarget, Retargeted
-    from puppet.showing import render, view
     from puppet_core.body import Character, Motion
     from puppet_core.io import PuppetError
 
@@ -30,7 +31,8 @@ _HOMES = {
     'puppet.clips': ('load_character', 'load_clip', 'load_environment', 'sample', 'save_clip'),
     'puppet.correcting': ('edit', 'enhance', 'filter_poses'),
     'puppet.retargeting': ('retarget', 'Retargeted'),
-    'puppet.showing': ('render', 'view'),
+    'puppet.page': ('view',),
+    'puppet.pictures': ('render',),
     'puppet_core.body': ('Character', 'Motion'),
     'puppet_core.io': ('PuppetError',),
 }

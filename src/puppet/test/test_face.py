@@ -12,7 +12,7 @@ import puppet
 from puppet import PuppetError
 import pytest
 
-MODULES = ('clips', 'correcting', 'retargeting', 'showing')
+MODULES = ('clips', 'correcting', 'pictures', 'retargeting')
 HEAVY = ('matplotlib', 'numba', 'rclpy', 'scipy', 'trimesh', 'viser')
 
 
@@ -39,8 +39,9 @@ def test_import_brings_nothing_heavy_and_retargeting_no_ros():
     code = (
         'import sys, puppet; before = set(sys.modules); '
         f'assert not before & set({HEAVY}); '
-        "puppet.retarget(puppet.load_clip('walk'), 'sally'); "
-        "assert not {'matplotlib', 'rclpy', 'viser'} & set(sys.modules)"
+        "walk = puppet.load_clip('walk'); puppet.retarget(walk, 'sally'); "
+        "assert not {'matplotlib', 'rclpy', 'viser'} & set(sys.modules); "
+        "puppet.render(walk); assert not {'rclpy', 'viser'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, '-c', code], check=True)
 
@@ -51,17 +52,17 @@ def test_examples_of_docstrings_are_true(name, tmp_path, monkeypatch):
     module = import_module(f'puppet.{name}')
     names = {key: getattr(puppet, key) for key in puppet.__all__} | {'np': np}
     failed, tried = doctest.testmod(module, extraglobs=names)
-    assert tried > 1 and failed == 0
+    assert tried > 0 and failed == 0
 
 
 def test_outcome_is_saved_for_whom_wants_it(short, tmp_path):
     sally = puppet.retarget(short, 'sally', prediction_s=0.2)
     sally.save(tmp_path / 'sally.bvh')
     again = puppet.load_clip(tmp_path / 'sally.bvh')
-    np.testing.assert_allclose(again.n_frames, short.n_frames)
+    assert again.n_frames == short.n_frames
     sally.save(tmp_path / 'sally.npz')
     with np.load(tmp_path / 'sally.npz') as data:
-        assert len(data['fps']) == 1 or data['fps'].shape == ()
+        assert float(np.squeeze(data['fps'])) == short.rate_hz
     names, angles = sally.joints()
     assert angles.shape == (30, len(names))
     assert sally.importance.shape == (30, 4) and np.all(sally.importance <= 1.0)

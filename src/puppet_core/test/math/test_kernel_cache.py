@@ -13,7 +13,7 @@ import pytest
 SOURCE = """# Copyright
 import math
 import numpy as np
-from puppet_core.math import kernel, on_first_compilation
+from puppet_core.math import array_kernel, kernel, on_first_compilation
 
 compiled = []
 on_first_compilation(lambda: compiled.append(1))
@@ -27,6 +27,11 @@ def inner(x: float) -> float:
 @kernel
 def outer(x: float) -> float:
     return inner(x) * 2.0
+
+
+@array_kernel
+def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.linalg.solve(matrix, right)
 
 
 @kernel
@@ -50,12 +55,12 @@ def use(tmp_path):
     source.parent.mkdir()
     source.write_text(SOURCE)
 
-    def run(cache: str, later: bool = False, **environ: str) -> str:
+    def run(cache: str, later: bool = False, more: str = '', **environ: str) -> str:
         variables = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / cache), **environ}
         variables['PYTHONPATH'] = os.pathsep.join(
             (str(source.parent), variables.get('PYTHONPATH', ''))
         )
-        code = USE.replace('LATER', str(later))
+        code = f'{USE.replace("LATER", str(later))}\n{more}'
         done = subprocess.run(
             [sys.executable, '-c', code], env=variables, capture_output=True, text=True, check=True
         )
@@ -82,6 +87,13 @@ def test_kernels_beside_the_source_are_used_until_it_changes(use, tmp_path):
     source = Path(tmp_path / 'package' / 'sample_kernels.py')
     source.write_text(SOURCE.replace('+ 1.0', '+  1.0'))
     assert use('three') == '1 1'
+
+
+def test_linear_algebra_comes_out_of_the_cache(use):
+    """It calls numba's own library, which a process that compiles nothing has to load, too."""
+    solve = 'assert np.allclose(k.solved(2.0 * np.eye(3), np.ones(3)), 0.5)'
+    assert use('one', more=solve) == '1 1'
+    assert use('one', more=solve) == '0 0'
 
 
 def test_processor_has_a_level_or_none():

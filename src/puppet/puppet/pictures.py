@@ -1,23 +1,18 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures, films and a page in the browser: what a motion looks like."""
+"""Pictures and films of motions, side by side."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-import threading
-import time
 
 import numpy as np
 from puppet.clips import load_character
 from puppet.retargeting import Retargeted
-from puppet_core.body import Motion, person
+from puppet_core.body import Character, Motion, person
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
-from puppet_view.browser.bag_page import RecordingPage
-from puppet_view.browser.played_page import PERIOD_S
-from puppet_view.browser.stage import BrowserStage
-from puppet_view.recording import PUPPET, RecordedBody, Recording
 from puppet_view.render import Actor, film, line_up, objects_of, Texts, View
 
 PERFORMER = 'performer'
@@ -31,8 +26,20 @@ def _actor(shown: Shown) -> Actor:
         objects = objects_of(shown.job.environment, puppet=True, world_scale=scale)
         title = shown.character.name.capitalize()
         return Actor(shown.character, shown.motion, title, shown.importance, objects)
-    body = person(PERFORMER, shown.skeleton, load_character(PERFORMER).colour)
-    return Actor(body, shown, PERFORMER.capitalize())
+    return Actor(performer(shown), shown, PERFORMER.capitalize())
+
+
+def performer(motion: Motion) -> Character:
+    """Return a person of a motion's size."""
+    return person(PERFORMER, motion.skeleton, load_character(PERFORMER).colour)
+
+
+def bodies(shown: Shown | Sequence[Shown]) -> list[Shown]:
+    """Return one or several motions as a list, or raise ConfigError if there is none."""
+    listed = [shown] if isinstance(shown, Motion | Retargeted) else list(shown)
+    if not listed:
+        raise ConfigError('shown: expected at least one motion, got none')
+    return listed
 
 
 def render(
@@ -79,10 +86,7 @@ def render(
     (450, 800, 3)
 
     """
-    bodies = [shown] if isinstance(shown, Motion | Retargeted) else list(shown)
-    actors = [_actor(body) for body in bodies]
-    if not actors:
-        raise ConfigError('shown: expected at least one motion, got none')
+    actors = [_actor(body) for body in bodies(shown)]
     last_s = max(float(actor.times_s[-1]) for actor in actors)
     ending = None if path is None else Path(path).suffix.lower()
     if path is not None and ending in film.SUFFIXES:
@@ -91,8 +95,8 @@ def render(
         times = film.film_instants(0.0, last_s, fps)
         film.check_length(Path(path), size_px, len(times))
         scenes = line_up(actors, times, View(azimuth_deg), _texts(actors, size_px))
-        pictures = film.film_pictures(scenes, lambda count: None)
-        film.save_film(Path(path), pictures, len(times), fps)
+        with closing(film.film_pictures(scenes, lambda count: None)) as pictures:
+            film.save_film(Path(path), pictures, len(times), fps)
         return None
     if ending not in (None, '.png'):
         raise ConfigError(f'path: expected a .png, .mp4 or .gif file, got {str(path)!r}')
@@ -105,63 +109,3 @@ def render(
 
 def _texts(actors: Sequence[Actor], size_px: tuple[int, int]) -> Texts:
     return Texts(size_px, tuple(actor.title for actor in actors))
-
-
-class Page:
-    """A page that plays motions; in a notebook it shows itself in the cell."""
-
-    def __init__(self, recordings: Sequence[Recording], port: int) -> None:
-        self._stage = BrowserStage(port=port)
-        self.address = self._stage.address
-        self._page = RecordingPage(self._stage, recordings)
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._closed.set()
-        self._thread.join()
-        self._stage.close()
-
-    def wait(self) -> None:
-        """Serve until Ctrl-C: for scripts, which would end otherwise."""
-        try:
-            self._thread.join()
-        except KeyboardInterrupt:
-            self.close()
-
-    def _run(self) -> None:
-        then = time.monotonic()
-        while not self._closed.wait(PERIOD_S):
-            now = time.monotonic()
-            self._page.step(now - then)
-            then = now
-
-    def _repr_html_(self) -> str:
-        return f'<iframe src="{self.address}" width="100%" height="500"></iframe>'
-
-
-def view(shown: Shown | Sequence[Shown], port: int = 0) -> Page:
-    """
-    Show motions side by side in the browser, on this machine.
-
-    Returns at once; the page has `address`, `close()` and, for scripts, `wait()`. Its port is 8080
-    or any free one if it is 0.
-
-    Examples
-    --------
-    >>> page = view(load_clip('walk'))  # doctest: +SKIP
-    >>> page.address  # doctest: +SKIP
-    'http://localhost:8080'
-
-    """
-    bodies = [shown] if isinstance(shown, Motion | Retargeted) else list(shown)
-    recorded = []
-    for body in bodies:
-        actor = _actor(body)
-        who = PUPPET if isinstance(body, Retargeted) else PERFORMER
-        recorded.append(RecordedBody.of_motion(who, actor.motion, actor.character))
-    if not recorded:
-        raise ConfigError('shown: expected at least one motion, got none')
-    return Page([Recording(recorded[0].name, tuple(recorded))], port)
